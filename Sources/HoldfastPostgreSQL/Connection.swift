@@ -43,6 +43,8 @@ final class Connection: @unchecked Sendable {
         let after: [Statement]
         /// Told what the first of those behind has answered.
         let check: (Rows) throws(HoldfastError) -> Void
+        /// Told that there is no answer.
+        let noteLoss: () -> Void
     }
 
     /// Connects. Gives up at the monotonic time `deadline`, and soon after `stop` is set.
@@ -167,7 +169,11 @@ final class Connection: @unchecked Sendable {
     func run(_ statements: [Statement], _ doing: String) throws(HoldfastError) -> [Rows] {
         guard let frame else { return try exchange(statements, doing) }
         isInTransaction = true
-        let rows = try exchange(frame.before + statements + frame.after, doing)
+        let rows: [Rows]
+        do throws(HoldfastError) { rows = try exchange(frame.before + statements + frame.after, doing) } catch {
+            if error.tellsOfLostConnection { frame.noteLoss() }
+            throw error
+        }
         isInTransaction = false
         let end = frame.before.count + statements.count
         try frame.check(rows[end])

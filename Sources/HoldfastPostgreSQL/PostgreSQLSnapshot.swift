@@ -30,7 +30,7 @@ final class PostgreSQLSnapshot: StorageSnapshot {
         self.row = row
         self.epoch = epoch
         sequence = row.head
-        changeToken = storage.token(of: row)
+        changeToken = KnownStates.token(of: row)
         state = Lock(State(connection: connection))
     }
 
@@ -60,7 +60,7 @@ final class PostgreSQLSnapshot: StorageSnapshot {
 
     private func catalogue() throws(HoldfastError) -> Connection.Catalogue {
         try read { connection throws(HoldfastError) in
-            try storage.catalogue(row.catalogue) { () throws(HoldfastError) in
+            try storage.states.catalogue(row.catalogue) { () throws(HoldfastError) in
                 try connection.catalogue(row.catalogue, of: storage.number)
             }
         }
@@ -86,7 +86,7 @@ final class PostgreSQLSnapshot: StorageSnapshot {
     func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
     ) throws(HoldfastError) -> [CommitLogEntry]? {
-        guard let count = storage.transactions(from: token, to: row), count <= limit else { return nil }
+        guard let count = KnownStates.transactions(from: token, to: row), count <= limit else { return nil }
         return try read { connection throws(HoldfastError) in
             try connection.commitLog(
                 ofTransactions: count, behind: sequence, through: self.sequence, start: row.logStart,

@@ -19,7 +19,7 @@ public final class PostgreSQLStorage: Storage {
 
     /// The store's, in the database.
     let number: Int64
-    let incarnation: [UInt8]
+    let states: KnownStates
     let pool: ConnectionPool
     let environment: Environment
     private let patience: UInt64
@@ -27,12 +27,12 @@ public final class PostgreSQLStorage: Storage {
     private struct Writer {
         var connection: Connection?
         /// What was known when the lock was asked for; nil where it was not asked for.
-        var asked: Question?
+        var asked: KnownStates.Question?
         var locked: StoreRow?
         var isWriting = false
         /// How often in a row somebody else was faster.
         var lostRaces = 0
-        /// Whether the row is locked before anything is judged, so that nobody can be faster: others write, too.
+        /// Whether the row is locked before anything is validated, so that nobody can be faster: others write, too.
         var locksFirst = false
         /// What the row counted when this process had written last.
         var writes: UInt64?
@@ -46,34 +46,22 @@ public final class PostgreSQLStorage: Storage {
     }
 
     private let writer = Lock(Writer())
-    private struct Newest {
-        /// What any statement has found last; nil until it is asked for again.
-        var row: StoreRow?
-        /// At this time it was the newest.
-        var time: UInt64 = 0
-    }
-
-    private let newest = Lock(Newest())
-    private let known = Lock(CommitName(0, at: 0))
     private let told = Lock(Told())
     private let questions = Atomic<UInt64>(0)
     /// How many commits `resolve` was asked about.
     private let resolved = Atomic<UInt64>(0)
     /// How often somebody else was faster.
     private let lostRaces = Atomic<UInt64>(0)
-    private let knownCatalogue = Lock<Connection.Catalogue?>(nil)
     /// What the core takes to be reserved.
     private let reserved = Lock<CommitSequence>(0)
-    /// Set when the server has turned out to have lost commits.
-    private let loss = Lock<HoldfastError?>(nil)
 
     init(
         number: Int64, incarnation: [UInt8], location: String, pool: ConnectionPool, _ options: PostgreSQLOptions,
         _ environment: Environment
     ) {
         self.number = number
-        self.incarnation = incarnation
         self.location = location
+        states = KnownStates(incarnation: incarnation, location: location)
         self.pool = pool
         self.environment = environment
         isReadOnly = options.readOnly
@@ -84,83 +72,11 @@ public final class PostgreSQLStorage: Storage {
 
     public func attach(_ host: any StorageHost) { pool.attach(host) }
 
-    // MARK: States
-
-    func token(of row: StoreRow) -> ChangeToken { token(head: row.head, row.commitIdentifier, writes: row.writes) }
-
-    func token(head: CommitSequence, _ identifier: UInt64, writes: UInt64) -> ChangeToken {
-        ChangeToken((head, identifier, writes, 0, 0, 0))
-    }
-
-    /// How many write transactions lie between the two.
-    func transactions(from token: ChangeToken, to row: StoreRow) -> UInt64? {
-        row.writes >= token.words.2 ? row.writes - token.words.2 : nil
-    }
-
-    private func note(_ commit: CommitName) {
-        known.withLock { known in if commit.sequence >= known.sequence { known = commit } }
-    }
-
-    /// What is known when something is asked: the newest commit of which this process knows that it was stored.
-    struct Question {
-        let known: CommitName
-        let time: UInt64
-    }
-
-    var question: Question { Question(known: known.withLock { $0 }, time: Connection.now()) }
-
-    /// Holds a row against what was known before it was asked for.
-    private func check(_ row: StoreRow, _ question: Question) throws(HoldfastError) {
-        if let loss = loss.withLock({ $0 }) { throw loss }
-        guard row.format <= Layout.format else {
-            throw HoldfastError(
-                .formatTooNew, "\(location) was changed by a newer version of this library: install that")
-        }
-        let before = question.known
-        guard before.isPartOf(row), row.incarnation == incarnation else {
-            let loss = HoldfastError(
-                .io,
-                "the server of \(location) no longer has commit \(before.sequence), which it acknowledged: a replica that was "
-                    + "behind was promoted, or a backup restored; close the store, and open it again",
-                detail: [("sequence", .number(before.sequence)), ("head", .number(row.head))])
-            self.loss.withLock { $0 = loss }
-            throw loss
-        }
-        note(row, at: question.time)
-    }
-
-    private func note(_ row: StoreRow, at time: UInt64) {
-        note(row.newest)
-        newest.withLock { newest in
-            // What was asked for earlier, and answered later, tells nothing new.
-            if let known = newest.row, known.writes > row.writes { return }
-            (newest.row, newest.time) = (row, max(newest.time, time))
-        }
-    }
-
     /// The row as a statement of its own finds it.
     private func row(on connection: Connection) throws(HoldfastError) -> StoreRow {
-        let question = question
-        return try checked(connection.run([StoreRow.statement(number, question.known)], "reading from")[0], question)
-    }
-
-    /// The row in what this question was answered.
-    func checked(_ rows: Rows, _ question: Question) throws(HoldfastError) -> StoreRow {
-        guard let row = StoreRow(rows) else {
-            throw HoldfastError(.notFound, "\(location) was removed by another program: open it again")
-        }
-        try check(row, question)
-        return row
-    }
-
-    /// The catalogue, read anew where the mark says that it is another.
-    func catalogue(
-        _ mark: Int64, _ read: () throws(HoldfastError) -> Connection.Catalogue
-    ) throws(HoldfastError) -> Connection.Catalogue {
-        if let known = knownCatalogue.withLock({ $0 }), known.mark == mark { return known }
-        let catalogue = try read()
-        knownCatalogue.withLock { known in if known.map({ $0.mark < mark }) ?? true { known = catalogue } }
-        return catalogue
+        let question = states.question
+        let rows = try connection.run([StoreRow.statement(number, question.known)], "reading from")[0]
+        return try states.checked(rows, question)
     }
 
     // MARK: Reading
@@ -173,7 +89,8 @@ public final class PostgreSQLStorage: Storage {
         let through = max(row.reserved, row.head)
         reserved.withLock { $0 = through }
         return StorageState(
-            incarnation: incarnation, head: row.head, reservedThrough: through, repositories: catalogue.repositories,
+            incarnation: states.incarnation, head: row.head, reservedThrough: through,
+            repositories: catalogue.repositories,
             format: Int(row.format))
     }
 
@@ -192,13 +109,7 @@ public final class PostgreSQLStorage: Storage {
     public var isRemote: Bool { true }
 
     public func knownToken(within age: UInt64) -> ChangeToken? {
-        if loss.withLock({ $0 != nil }) { return nil }
-        return newest.withLock { newest in
-            guard let row = newest.row, age == .max || age > 0 && Connection.now() &- newest.time <= age else {
-                return nil
-            }
-            return token(of: row)
-        }
+        states.row(within: age).map(KnownStates.token)
     }
 
     private func ask(_ told: inout Told) -> ChangeToken? {
@@ -209,7 +120,7 @@ public final class PostgreSQLStorage: Storage {
                     // Whoever gives one back may have to ask first.
                     if let open = told.connection { open } else { try pool.take(waits: false) }
                 told.connection = connection
-                return token(of: try row(on: connection))
+                return KnownStates.token(of: try row(on: connection))
             } catch {
                 if let connection = told.connection.take() { pool.give(connection) }
                 if isFresh { return nil }
@@ -219,10 +130,10 @@ public final class PostgreSQLStorage: Storage {
     }
 
     public func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot {
-        if let loss = loss.withLock({ $0 }) { throw loss }
+        try states.requireWhole()
         for isFresh in [false, true] {
             let epoch = pool.epoch
-            let question = question
+            let question = states.question
             let connection = try pool.take(isFresh: isFresh)
             do throws(HoldfastError) {
                 connection.isInTransaction = true
@@ -231,7 +142,7 @@ public final class PostgreSQLStorage: Storage {
                         Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), .byKeys,
                         StoreRow.statement(number, question.known),
                     ], "reading from")
-                let row = try checked(rows[2], question)
+                let row = try states.checked(rows[2], question)
                 return PostgreSQLSnapshot(of: self, row, on: connection, epoch: epoch)
             } catch {
                 pool.give(connection)
@@ -243,9 +154,8 @@ public final class PostgreSQLStorage: Storage {
 
     public var server: ServerStatistics? {
         let (connections, roundTrips) = pool.counts
-        let lag = (Connection.now() &- newest.withLock { $0.time }) / 1_000_000
         return ServerStatistics(
-            connections: connections, roundTrips: roundTrips, lagMilliseconds: lag,
+            connections: connections, roundTrips: roundTrips, lagMilliseconds: states.age / 1_000_000,
             lostRaces: lostRaces.load(ordering: .relaxed),
             resolvedCommits: resolved.load(ordering: .relaxed))
     }
@@ -255,7 +165,7 @@ public final class PostgreSQLStorage: Storage {
     /// Where nobody else writes the row is compared when the batch is stored, and needs no lock before.
     public func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool {
         if isReadOnly { return true }
-        if let loss = loss.withLock({ $0 }) { throw loss }
+        try states.requireWhole()
         if writer.withLock({ !$0.locksFirst }) { return true }
         return try lockRow(until: deadline)
     }
@@ -282,7 +192,7 @@ public final class PostgreSQLStorage: Storage {
         let connection = if let open = writer.connection { open } else { try pool.take(isFresh: isFresh) }
         writer.connection = connection
         while true {
-            let question = writer.asked ?? question
+            let question = writer.asked ?? states.question
             if writer.asked == nil {
                 connection.isInTransaction = true
                 try connection.send(
@@ -298,7 +208,7 @@ public final class PostgreSQLStorage: Storage {
                 return false
             }
             writer.asked = nil
-            let row = try checked(rows.last!, question)
+            let row = try states.checked(rows.last!, question)
             guard row.isSameRun || row.reserved <= row.head else {
                 try skipReserved(row, on: connection)
                 continue
@@ -314,7 +224,7 @@ public final class PostgreSQLStorage: Storage {
     /// and others wait for each other, but not for ever.
     func loseRace(_ error: HoldfastError? = nil) -> Bool {
         lostRaces.add(1, ordering: .relaxed)
-        newest.withLock { $0.row = nil }
+        states.forget()
         let count = writer.withLock { writer in
             writer.lostRaces += 1
             // Who has waited for the row in vain queues for it.
@@ -329,7 +239,7 @@ public final class PostgreSQLStorage: Storage {
 
     /// Notes what a write transaction of this process has stored.
     func win(_ row: StoreRow, at time: UInt64) {
-        note(row, at: time)
+        states.note(row, at: time)
         writer.withLock { writer in (writer.lostRaces, writer.writes) = (0, row.writes) }
     }
 
@@ -357,7 +267,7 @@ public final class PostgreSQLStorage: Storage {
         }
         statements += [written.statement(number), Statement("COMMIT")]
         try connection.run(statements, "committing to")
-        note(row.after(written), at: time)
+        states.note(row.after(written), at: time)
     }
 
     public func releaseWriteLock() {
@@ -398,7 +308,7 @@ public final class PostgreSQLStorage: Storage {
             for isFresh in [false, true] {
                 do throws(HoldfastError) {
                     let connection = try usable(&writer, isFresh: isFresh)
-                    let known = newest.withLock { $0.row }
+                    let known = states.row(within: .max)
                     let row = if let known { known } else { try row(on: connection) }
                     writer.isWriting = true
                     return PostgreSQLWrite(of: self, row, on: connection, durable: durable, isLocked: false)
@@ -471,11 +381,11 @@ public final class PostgreSQLStorage: Storage {
         pool.drop()
         writer.withLock { letGo(&$0) }
         told.withLock { $0.connection = nil }
-        newest.withLock { $0.row = nil }
+        states.forget()
         let deadline = Connection.now() &+ patience
         while !isReadOnly {
             do throws(HoldfastError) {
-                if let loss = loss.withLock({ $0 }) { throw loss }
+                try states.requireWhole()
                 if try lockRow(until: deadline) { break }
                 releaseWriteLock()
                 throw HoldfastError.lockedOut(of: location)
@@ -521,7 +431,7 @@ public final class PostgreSQLStorage: Storage {
             writer.withLock { letGo(&$0) }
             told.withLock { $0.connection = nil }
         }
-        if isReadOnly || loss.withLock({ $0 != nil }) { return }
+        if isReadOnly || states.isLost { return }
         let deadline = Connection.now() &+ patience
         guard try lockRow(until: deadline) else { throw HoldfastError.lockedOut(of: location) }
         try writer.withLock { writer throws(HoldfastError) in

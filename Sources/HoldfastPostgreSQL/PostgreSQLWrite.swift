@@ -47,11 +47,15 @@ final class PostgreSQLWrite: StorageWrite {
 
     /// What is read is of one state, whose row is the last thing that is read.
     private var frame: Connection.Frame {
-        let question = storage.question
+        let question = storage.states.question
         return Connection.Frame(
             before: [Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), .byKeys],
-            after: [StoreRow.statement(store, question.known), Statement("COMMIT")]
-        ) { [unowned self] rows throws(HoldfastError) in try compare(storage.checked(rows, question)) }
+            after: [StoreRow.statement(store, question.known), Statement("COMMIT")],
+            check: { [unowned self] rows throws(HoldfastError) in
+                try compare(storage.states.checked(rows, question))
+            },
+            // Nothing was under way, so that it may begin anew with another connection: twice, as after lost races.
+            noteLoss: { [unowned self] in isOvertaken = storage.loseRace() })
     }
 
     private func compare(_ found: StoreRow) throws(HoldfastError) {
@@ -68,14 +72,14 @@ final class PostgreSQLWrite: StorageWrite {
     private func lock() throws(HoldfastError) {
         if isLocked { return }
         connection.frame = nil
-        let question = storage.question
+        let question = storage.states.question
         connection.isInTransaction = true
         do throws(HoldfastError) {
             // Who waits longer does so where deadlines are looked at.
             let patience = limits.turnInterval
             let rows = try connection.run(
                 StoreRow.locking(store, question.known, patience: patience), "beginning a commit in")
-            let found = try storage.checked(rows.last!, question)
+            let found = try storage.states.checked(rows.last!, question)
             try compare(found)
             // Sequences may have been lost, which who locks the row first takes care of.
             guard found.isSameRun || found.reserved <= found.head else { throw overtaken() }
@@ -89,7 +93,7 @@ final class PostgreSQLWrite: StorageWrite {
 
     var head: CommitSequence { row.head }
 
-    var changeToken: ChangeToken? { storage.token(of: row) }
+    var changeToken: ChangeToken? { KnownStates.token(of: row) }
 
     private var store: Int64 { storage.number }
     private var limits: Limits { storage.environment.limits }
@@ -120,7 +124,7 @@ final class PostgreSQLWrite: StorageWrite {
     func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
     ) throws(HoldfastError) -> [CommitLogEntry]? {
-        guard let count = storage.transactions(from: token, to: row), count <= limit else { return nil }
+        guard let count = KnownStates.transactions(from: token, to: row), count <= limit else { return nil }
         return try connection.commitLog(
             ofTransactions: count, behind: sequence, through: head, start: logStart, of: store, limits)
     }
@@ -136,7 +140,7 @@ final class PostgreSQLWrite: StorageWrite {
 
     private func catalogue() throws(HoldfastError) -> Connection.Catalogue {
         if changesCatalogue { return try connection.catalogue(row.catalogue, of: store) }
-        return try storage.catalogue(row.catalogue) { () throws(HoldfastError) in
+        return try storage.states.catalogue(row.catalogue) { () throws(HoldfastError) in
             try connection.catalogue(row.catalogue, of: store)
         }
     }
@@ -257,7 +261,7 @@ final class PostgreSQLWrite: StorageWrite {
         }
         let after = row.after(written)
         storage.win(after, at: time)
-        return .stored(storage.token(of: after))
+        return .stored(KnownStates.token(of: after))
     }
 
     /// Stores a batch where the row is still the one on which this builds, and answers whether it was.

@@ -11,7 +11,7 @@ public protocol StorageWrite: AnyObject {
     var changeToken: ChangeToken? { get }
 
     /// Whether nobody else commits before this ends. If somebody may, all that is read is of the state on which this builds,
-    /// and what is judged by it counts only once `commit` or `confirm` has said so.
+    /// and what is validated by it counts only once `commit` or `confirm` has said so.
     var excludesOthers: Bool { get }
 
     /// Whether somebody else has committed, so that what was read fails: the batch begins anew with another transaction.
@@ -88,7 +88,7 @@ public protocol StorageWrite: AnyObject {
     ///                  statement
     @discardableResult func commit() throws(HoldfastError) -> WriteOutcome
 
-    /// Ends with nothing stored, and answers whether the state on which this builds was still the newest: what was judged by
+    /// Ends with nothing stored, and answers whether the state on which this builds was still the newest: what was validated by
     /// it is told only then.
     func confirm() throws(HoldfastError) -> Bool
 

@@ -72,23 +72,24 @@ import Testing
 
     @Test func `what is read in a write that was overtaken fails, and what was refused is not told`() throws {
         let (one, other) = try pair("reading")
-        for asks in [false, true] {
-            let write = try one.beginWrite(durable: true)
-            let head = write.head
-            if asks { try write.fetch([EntityKey("a")]) { _, _ in } }
-            try other.store(["a": "\(head + 1)"], at: head + 1)
-            // What was read before was the newest then, and is told by that.
-            if asks {
-                #expect(try write.confirm())
-            } else {
-                #expect(throws: HoldfastError.self) { try write.fetch([EntityKey("a")]) { _, _ in } }
-                #expect(write.isOvertaken)
-                write.rollback()
-                let unread = try one.beginWrite(durable: true)
-                try other.store(["a": "\(head + 2)"], at: head + 2)
-                #expect(try !unread.confirm())
-            }
+        var head: CommitSequence = 1
+        func overtake() throws {
+            head += 1
+            try other.store(["a": "\(head)"], at: head)
         }
+        // What was read was the newest then, and a refusal is told by that.
+        let confirmed = try one.beginWrite(durable: true)
+        try confirmed.fetch([EntityKey("a")]) { _, _ in }
+        try overtake()
+        #expect(try confirmed.confirm())
+        let failing = try one.beginWrite(durable: true)
+        try overtake()
+        #expect(throws: HoldfastError.self) { try failing.fetch([EntityKey("a")]) { _, _ in } }
+        #expect(failing.isOvertaken)
+        failing.rollback()
+        let unread = try one.beginWrite(durable: true)
+        try overtake()
+        #expect(try !unread.confirm())
         try one.close(head: 0)
         try other.close(head: 0)
     }

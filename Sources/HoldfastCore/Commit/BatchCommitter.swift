@@ -69,7 +69,7 @@ final class BatchCommitter {
     private var commitLogAges: CommitLogAges?
     private var commitLogSizes: CommitLogSizes
     var recent: RecentCommits
-    private var knownIndexes = KnownIndexes()
+    private(set) var knownIndexes = KnownIndexes()
     private(set) var droppedRepositories = DroppedRepositories()
     let names: Catalogue
     let cache: EntityCache
@@ -308,40 +308,11 @@ final class BatchCommitter {
         return Array(batch[validated...])
     }
 
-    /// Somebody else was faster: what was judged counts for nothing, and nobody has seen the sequences that were given out.
+    /// Somebody else was faster: the validation counts for nothing, and nobody has seen the sequences that were given out.
     private func beginAnew(_ batch: [Commit], from last: CommitSequence) -> [Commit] {
         follower.withdrawn()
         lastSequence = last
         return batch.filter { !$0.isDone }
-    }
-
-    /// What the members of a batch ask of a server, as far as their requests tell it.
-    private func needs(of batch: [Commit]) -> WriteNeeds {
-        var needs = WriteNeeds()
-        var keys: Set<EntityKey> = []
-        var indexKeys: [IndexID: Set<[UInt8]>] = [:]
-        let followed = follower.needsBeforeImages
-        for commit in batch {
-            if let key = commit.idempotencyKey { needs.idempotencyKeys.append(key) }
-            for write in commit.writes {
-                let repository = write.key.repository
-                let indexes = knownIndexes[repository] ?? []
-                if write.asksForState || !indexes.isEmpty || followed?(repository) ?? false {
-                    if keys.insert(write.key).inserted { needs.entities.append(write.key) }
-                }
-                guard case .put(let body) = write.action else { continue }
-                for index in indexes where index.definition.isUnique {
-                    // What is wrong with it is found when it is its turn.
-                    let found = try? body.withBytes { body throws(HoldfastError) in
-                        try index.keys(of: body, write.key.id, in: names.name(of: repository))
-                    }
-                    for key in found?.keys ?? [] where indexKeys[index.record.id, default: []].insert(key).inserted {
-                        needs.indexKeys.append((index.record, key))
-                    }
-                }
-            }
-        }
-        return needs
     }
 
     /// Begins the write transaction, and tells whether it must reserve sequences. A reservation must reach the disk
