@@ -87,6 +87,8 @@ public final class SQLiteStorage: Storage {
 
     public var changeToken: ChangeToken? { readers.changeToken }
 
+    public func knownToken(within age: UInt64) -> ChangeToken? { readers.changeToken }
+
     public func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot { try SQLiteSnapshot(in: readers) }
 
     public func resolve(_ commits: [CommitName]) throws(HoldfastError) -> [Bool] {

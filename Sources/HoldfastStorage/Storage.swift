@@ -158,7 +158,7 @@ extension Storage {
 
     /// Of a state that was the newest at most so many nanoseconds ago.
     package func changeToken(within age: UInt64) -> ChangeToken? {
-        isRemote && age > 0 ? knownToken(within: age) ?? changeToken : changeToken
+        knownToken(within: age) ?? changeToken
     }
 }
 
