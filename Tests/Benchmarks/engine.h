@@ -14,7 +14,7 @@
 /* How many commits a program has under way that hands them over. */
 enum { IN_FLIGHT = 1000 };
 
-/* What an engine may keep in its own memory of what was read. The last three are Holdfast's. */
+/* What an engine may keep in its own memory of what was read. The last four are Holdfast's. */
 typedef enum caching {
     NO_CACHE,
     CACHED,
@@ -23,6 +23,8 @@ typedef enum caching {
     CACHED_FIFO,
     /* By a policy with room for far too few. */
     CACHED_FEW,
+    /* On a server: also what was the newest state a tenth of a second ago. */
+    CACHED_STALE,
 } caching;
 
 typedef struct engine {

@@ -52,8 +52,11 @@ static void *store_open(const char *directory, bool is_durable, caching cache) {
     hf_store *store = NULL;
     hf_error *error = NULL;
     snprintf(path, sizeof path, is_on_server(directory) ? "%s" : "%s/holdfast.db", directory);
+    const char *more = cache == NO_CACHE       ? ",\"cache_bytes\":0"
+                       : cache == CACHED_STALE ? ",\"max_staleness_ms\":100"
+                                               : "";
     snprintf(options, sizeof options, "{\"max_in_flight\":%d,\"durability\":\"%s\"%s}", IN_FLIGHT,
-             is_durable ? "full" : "relaxed", cache != NO_CACHE ? "" : ",\"cache_bytes\":0");
+             is_durable ? "full" : "relaxed", more);
     require(hf_store_open(path, options, &store, &error), error, "hf_store_open");
     return store;
 }

@@ -28,6 +28,7 @@ def on_server(
     count: int,
     threads: int = 1,
     store: str = "",
+    documents: int = ALL,
     around: tuple[str, ...] = (),
 ) -> Run:
     """A program in C on a server's database. `threads`: or commits in flight. `around`: a program that runs it."""
@@ -37,6 +38,7 @@ def on_server(
         count,
         is_on_server=True,
         store=store,
+        documents=documents,
     )
 
 

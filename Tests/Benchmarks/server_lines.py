@@ -1,11 +1,12 @@
 """The lines about a PostgreSQL server, which syncs: against what a careful program in C does there with libpq."""
 
-from line import ALL, Baseline, FEW, Line, Run
-from programs import on_server
+from line import ALL, Baseline, FEW, Line, READS, Run
+from programs import in_c, on_server
 
 ACROSS_A_NETWORK = ("{python}", "{sources}/delayed.py", "1", "{place}")
 IN_PROCESSES = ("{python}", "{sources}/processes.py", "4")
 INCREMENTS = 2_000
+HOT = 2_000
 
 
 def against_libpq(
@@ -81,6 +82,22 @@ SERVER_LINES = (
         on_server("postgresql", "reads", FEW, store="postgresql"),
         0.9,
         1.0,
+    ),
+    Line(
+        "pg-cached-point-reads",
+        "on a server: point reads, cached, of what was committed 100 ms ago or later",
+        "reads/s",
+        on_server("holdfast", "stale-reads", READS, store="holdfast", documents=HOT),
+        (
+            Baseline(
+                "Holdfast on SQLite",
+                in_c(
+                    "holdfast", "cached-reads", READS, store="holdfast", documents=HOT
+                ),
+                0.9,
+                1.0,
+            ),
+        ),
     ),
     against_libpq(
         "bulk-load",

@@ -366,6 +366,7 @@ int main(int argc, char **argv) {
         {"increments", false, CACHED, false, false, e->increment != NULL, store_hot, increment_hot, sum_hot},
         {"reads", true, NO_CACHE, true, false, e->fetch != NULL, NULL, read_each, NULL},
         {"cached-reads", true, CACHED, true, false, e->fetch != NULL, read_once, read_each, NULL},
+        {"stale-reads", true, CACHED_STALE, true, false, e->fetch != NULL, read_once, read_each, NULL},
         {"lru-reads", true, CACHED_LRU, true, false, e->fetch != NULL, read_once, read_each, NULL},
         {"fifo-reads", true, CACHED_FIFO, true, false, e->fetch != NULL, read_once, read_each, NULL},
         {"missed-reads", true, CACHED_FEW, true, false, e->fetch != NULL, read_once, read_each, NULL},
