@@ -163,18 +163,18 @@ export function show(element, { names: [repository], query }, { heading, canWrit
           if (number_ !== run) return;
           const classes = new Map();
           const now = new Map(told.rows.map((row) => [row.id, row.version]));
-          let came = 0, changed = 0, went = 0;
+          let came = 0, changed = 0;
+          const gone = versions ? [...versions.keys()].filter((id) => !now.has(id)) : [];
           if (versions) {
             for (const [id, version] of now) {
               if (!versions.has(id)) { classes.set(id, "came"); came += 1; } else if (versions.get(id) !== version) { classes.set(id, "changed"); changed += 1; }
             }
-            for (const id of versions.keys()) if (!now.has(id)) went += 1;
           }
           versions = now;
           ({ key } = told);
           table.show(told.rows, { key, sort: asks.sort ?? {}, classes });
           total = null;
-          const words = [[came, "came"], [changed, "changed"], [went, "went"]].filter(([it]) => it).map(([it, word]) => `${it} ${word}`);
+          const words = [[came, "came"], [changed, "changed"], [gone.length, `went (${gone.slice(0, 3).join(", ")}${gone.length > 3 ? ", …" : ""})`]].filter(([it]) => it).map(([it, word]) => `${it} ${word}`);
           next = null;
           tellTotal(words.length ? `, live: ${words.join(", ")}` : ", live");
           begun();

@@ -44,7 +44,7 @@ export function show(element, _, { store, counted }) {
     const { rates } = told;
     const last = (name, seconds = 5) => rates.slice(-seconds).reduce((sum, it) => sum + it[name], 0) / seconds;
     const of = (name) => rates.map((it) => it[name]);
-    const most = (values, text) => `most ${text(Math.max(0, ...values))}`;
+    const most = (values, text) => `max ${text(Math.max(0, ...values))}`;
     charts.commits.add(of("commits"), last("commits").toFixed(last("commits") < 10 ? 1 : 0), most(of("commits"), number));
     charts.changes.add(of("changes"), last("changes").toFixed(last("changes") < 10 ? 1 : 0), most(of("changes"), number));
     const delays = of("delay_ms").filter(Boolean);

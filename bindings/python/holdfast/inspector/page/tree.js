@@ -1,9 +1,10 @@
 // The tree of a value: objects and arrays open and close, by hand and by keys.
 
-import { make } from "./dom.js";
+import { bytes, make } from "./dom.js";
 import { summary } from "./json.js";
 
-const AT_ONCE = 100;
+// So many elements are shown at once, and so much of a long value, of which a browser would lay out each line.
+const AT_ONCE = 100, FOLDED = 1000, LONGEST = 200_000;
 
 /** Makes a tree of a node of `json.js`. `edit(node, path)` is the key e on a value. */
 export function tree(root, { label, edit = null, depth = 2 } = {}) {
@@ -20,7 +21,8 @@ export function tree(root, { label, edit = null, depth = 2 } = {}) {
       name === null ? null : make("span", { class: "v-name", text: name }), name === null ? null : make("span", { class: "v-mark", text: ": " }),
       node.raw === undefined
         ? make("span", { class: "v-mark", text: children.length ? `${node.kind === "array" ? "[" : "{"}${summary(node)}${node.kind === "array" ? "]" : "}"}` : node.kind === "array" ? "[ ]" : "{ }" })
-        : make("span", { class: `leaf v-${{ text: "text", number: "number" }[node.kind] ?? "word"}`, text: node.raw }));
+        : make("span", { class: `leaf v-${{ text: "text", number: "number" }[node.kind] ?? "word"}`, text: node.raw.slice(0, FOLDED) }),
+      node.raw?.length > FOLDED ? make("button", { class: "plain unfold", type: "button", tabindex: "-1", text: `… ${bytes(node.raw.length)}` }) : null);
     const made = make("li", { role: "treeitem", tabindex: "-1", "aria-level": level, "aria-expanded": children.length ? "false" : null, "aria-selected": "false" }, row);
     nodes.set(made, { node, path, children, level });
     if (children.length && level <= depth) open(made);
@@ -54,8 +56,13 @@ export function tree(root, { label, edit = null, depth = 2 } = {}) {
   }
 
   function toggle(made) {
-    const { more } = nodes.get(made);
+    const { more, node } = nodes.get(made);
+    const unfold = made.querySelector(":scope > .tree-row > .unfold");
     if (more) more();
+    else if (unfold) {
+      made.querySelector(".leaf").textContent = node.raw.slice(0, LONGEST);
+      if (node.raw.length <= LONGEST) unfold.remove();
+    }
     else if (made.getAttribute("aria-expanded") === "true") close(made);
     else open(made);
   }
