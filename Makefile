@@ -93,7 +93,7 @@ install: library ## Installs library, headers, guides and holdfast.pc under PREF
 	ln -sf $(notdir $(LIBRARY)) "$(DESTDIR)$(LIBDIR)/$(SONAME)"
 	ln -sf $(SONAME) "$(DESTDIR)$(LIBDIR)/libholdfast.so"
 	install -m 644 $(HEADERS) $(TEST_HEADERS) "$(DESTDIR)$(INCLUDES)/"
-	install -m 644 include/holdfast.h "$(DESTDIR)$(PREFIX)/include/"
+	install -m 644 include/holdfast.h bindings/cpp/holdfast.hpp "$(DESTDIR)$(PREFIX)/include/"
 	install -m 644 $(DOCUMENTED) "$(DESTDIR)$(DOCUMENTS)/"
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' bindings/c/holdfast.pc.in \
 	    > "$(DESTDIR)$(LIBDIR)/pkgconfig/holdfast.pc"
@@ -103,7 +103,7 @@ install: library ## Installs library, headers, guides and holdfast.pc under PREF
 uninstall: ## Removes what install put there
 	cd "$(DESTDIR)$(LIBDIR)" && rm -f libholdfast.so $(SONAME) $(notdir $(LIBRARY)) $(notdir $(LIBRARY)).debug \
 	    pkgconfig/holdfast.pc
-	cd "$(DESTDIR)$(INCLUDES)" && rm -f ../holdfast.h $(notdir $(HEADERS) $(TEST_HEADERS))
+	cd "$(DESTDIR)$(INCLUDES)" && rm -f ../holdfast.h ../holdfast.hpp $(notdir $(HEADERS) $(TEST_HEADERS))
 	cd "$(DESTDIR)$(DOCUMENTS)" && rm -f $(notdir $(DOCUMENTED))
 	cd "$(DESTDIR)/" && rmdir --parents --ignore-fail-on-non-empty ".$(LIBDIR)/pkgconfig" ".$(INCLUDES)" ".$(DOCUMENTS)"
 

@@ -24,6 +24,9 @@ host-lint:
 	cd bindings/rust && $(CARGO) fmt --check
 	@unformatted=$$(gofmt -l bindings/go); [ -z "$$unformatted" ] || { echo "error: gofmt would change $$unformatted"; exit 1; }
 
+# The program in a language's README.
+readme = awk '/^```$(1)/ { inside = 1; next } /^```/ { inside = 0 } inside' bindings/$(2)/README.md
+
 # What an example in another language has to print, too: C's.
 $(HOSTS)/c.totals: bindings/c/examples/iso_registers.c bindings/totals.sh $(HEADERS)
 	@mkdir -p $(HOSTS)
@@ -32,13 +35,14 @@ $(HOSTS)/c.totals: bindings/c/examples/iso_registers.c bindings/totals.sh $(HEAD
 
 # --- C++ --------------------------------------------------------------------------------------------
 
-CPP_FLAGS := -std=c++17 -g $(C_WARNINGS) -Iinclude -Ibindings/cpp
+CPP_FLAGS := -std=c++17 -g $(C_WARNINGS) -Wshadow -Wconversion -Iinclude -Ibindings/cpp
 CPP_HEADER := bindings/cpp/holdfast.hpp $(HEADERS)
 
 test-cpp: $(HOSTS)/cpp-entities $(HOSTS)/cpp-lifetimes $(HOSTS)/cpp-iso $(HOSTS)/c.totals
 	timeout 300 $(HOSTS)/cpp-entities
 	timeout 300 $(HOSTS)/cpp-lifetimes
 	bindings/cpp/tests/misuse.sh $(CXX) $(CPP_FLAGS)
+	$(call readme,cpp,cpp) | $(CXX) $(CPP_FLAGS) -fsyntax-only -x c++ -
 	bindings/totals.sh $(HOSTS) cpp $(HOSTS)/cpp-iso
 
 $(HOSTS)/cpp-%: bindings/cpp/tests/%.cpp bindings/cpp/tests/checks.hpp $(CPP_HEADER)
@@ -57,7 +61,8 @@ CARGO = PATH=/usr/bin:$$PATH CARGO_HOME=$(HOSTS)/cargo CARGO_TARGET_DIR=$(RUST) 
     HOLDFAST_LIBRARY_DIRECTORY=$(LIBRARY_DIRECTORY) RUSTFLAGS='-D warnings' cargo
 
 test-rust: $(HOSTS)/cargo/config.toml $(HOSTS)/c.totals
-	cd bindings/rust && $(CARGO) test --quiet --offline --features holdfast/serde
+	cd bindings/rust && $(CARGO) build --quiet --offline --features holdfast/serde && \
+	    $(CARGO) test --quiet --offline --features holdfast/serde
 	bindings/rust/holdfast/tests/misuse.sh /usr/bin/rustc $(RUST)/debug
 	LD_LIBRARY_PATH=$(LIBRARY_DIRECTORY) bindings/totals.sh $(HOSTS) rust $(RUST)/debug/examples/iso_registers
 
@@ -73,6 +78,9 @@ GO = PATH=/usr/bin:$$PATH GOPROXY=off GOTOOLCHAIN=local GOCACHE=$(HOSTS)/go LD_L
 test-go: $(HOSTS)/pkgconfig/holdfast.pc $(HOSTS)/c.totals
 	cd bindings/go && $(GO) vet ./... && $(GO) test -count=1 -race -timeout 300s ./... && \
 	    $(GO) build -o $(HOSTS)/go-iso ./examples/iso_registers
+	@mkdir -p $(HOSTS)/go-readme && $(call readme,go,go) > $(HOSTS)/go-readme/music.go
+	cd $(HOSTS)/go-readme && printf 'module music\n\nrequire holdfast v0.1.0\n\nreplace holdfast => %s\n' \
+	    $(CURDIR)/bindings/go > go.mod && $(GO) vet .
 	LD_LIBRARY_PATH=$(LIBRARY_DIRECTORY) bindings/totals.sh $(HOSTS) go $(HOSTS)/go-iso
 
 # This tree as if it were installed.

@@ -10,7 +10,7 @@ install -d "$root$libraries/pkgconfig" "$root$libraries/cmake/Holdfast" "$root$p
 install -m 644 "$library" "$root$libraries/libholdfast.so.$version"
 ln -sf "libholdfast.so.$version" "$root$libraries/$soname"
 ln -sf "$soname" "$root$libraries/libholdfast.so"
-install -m 644 include/holdfast.h "$root$prefix/include/"
+install -m 644 include/holdfast.h bindings/cpp/holdfast.hpp "$root$prefix/include/"
 install -m 644 include/holdfast/*.h bindings/c/include/holdfast/testing.h "$root$prefix/include/holdfast/"
 install -m 644 bindings/abi/holdfast-abi.json bindings/c/holdfast.supp "$root$prefix/share/holdfast/"
 sed -e "s|@PREFIX@|$prefix|" -e "s|@LIBDIR@|$libraries|" -e "s|@VERSION@|$version|" bindings/c/holdfast.pc.in \

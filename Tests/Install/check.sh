@@ -19,8 +19,8 @@ where=(DESTDIR="$root" PREFIX="$prefix" LIBDIR="$libraries")
 mkdir -p "$root$prefix/include"
 touch "$root$prefix/include/other.h"
 make --no-print-directory install "${where[@]}" > /dev/null
-for file in "include/holdfast/status.h" "include/holdfast/testing.h" "share/doc/holdfast/LICENSE" "share/doc/holdfast/holdfast.supp" \
-    "lib 64/libholdfast.so" "lib 64/pkgconfig/holdfast.pc"; do
+for file in "include/holdfast.hpp" "include/holdfast/status.h" "include/holdfast/testing.h" "share/doc/holdfast/LICENSE" \
+    "share/doc/holdfast/holdfast.supp" "lib 64/libholdfast.so" "lib 64/pkgconfig/holdfast.pc"; do
     [ -s "$root$prefix/$file" ] || fail "$file is not installed"
 done
 

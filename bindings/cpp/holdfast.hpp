@@ -374,7 +374,7 @@ class Transaction {
     template <typename Body>
     void scope(Body &&body) {
         std::uint64_t number = 0;
-        detail::call(hf_transaction_begin_scope, get(), 0, &number);
+        detail::call(hf_transaction_begin_scope, get(), std::uint64_t{0}, &number);
         try {
             body();
         } catch (...) {
@@ -467,7 +467,8 @@ class Repository {
      * empty. */
     Entity modify(std::string_view id, std::string_view update, std::string_view initial = {}) const {
         return stored(hf_repository_modify, get(), transaction_, id.data(), id.size(), update.data(),
-                      update.size(), initial.empty() ? nullptr : initial.data(), initial.size(), 0);
+                      update.size(), initial.empty() ? nullptr : initial.data(), initial.size(),
+                      std::uint64_t{0});
     }
     /** Deletes an entity. HF_NOT_FOUND where there is none. */
     void remove(std::string_view id, std::uint64_t expected_version = 0) const {

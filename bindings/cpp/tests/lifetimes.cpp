@@ -128,7 +128,7 @@ void freed_inside() {
     {
         std::lock_guard<std::mutex> lock(ready); // The callback may come before `live` is there.
         live = songs.live("{}", [&, witness](const holdfast::Event &) {
-            std::lock_guard<std::mutex> lock(ready);
+            std::lock_guard<std::mutex> inside(ready);
             live.reset();
             gone.set_value();
         });

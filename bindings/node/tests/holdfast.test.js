@@ -270,6 +270,17 @@ test("a throw where nobody waits is an uncaught exception, and harms no other co
   assert.deepEqual([ended.status, ended.stdout, ended.stderr], [0, "mine\n2\n", ""]);
 });
 
+test("the README's program runs", () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-node-"));
+  const folderOfPackage = path.resolve(__dirname, "..");
+  const [, program] = /```js\n([^]*?)```/.exec(fs.readFileSync(path.join(folderOfPackage, "README.md"), "utf8"));
+  const own = program.replace('require("holdfast")', `require(${JSON.stringify(folderOfPackage)})`);
+  const ended = spawnSync(process.execPath, ["-e", own], { cwd: folder, timeout: 60000, encoding: "utf8" });
+  assert.equal(ended.stderr, "");
+  assert.match(ended.stdout, /^1 plays, stored as number \d+\n\[ { id: 's1', plays: 1 } \]\n$/);
+  fs.rmSync(folder, { recursive: true });
+});
+
 test("worker threads have stores of their own, and may end with them open", async () => {
   const program = `const { Store } = require(${JSON.stringify(path.resolve(__dirname, ".."))});
     const { parentPort } = require("node:worker_threads");

@@ -46,6 +46,11 @@ pub use typed::{Stored, Typed};
 #[doc(hidden)]
 pub use serde_json;
 
+/// The README's program compiles.
+#[cfg(all(doctest, feature = "serde"))]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 /// How many handles of a kind live in this process, "" for all: for tests that nothing leaks.
 pub fn handle_count(kind: &str) -> usize {
     let kind = std::ffi::CString::new(kind).unwrap_or_default();
