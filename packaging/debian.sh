@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 python=$1 library=$2 version=$3 work=$4 output=$5
 : "${SOURCE_DATE_EPOCH:?}"
 sources=$work/holdfast-$version
-rm -rf "$work"
+rm -rf "$work" "$output"/holdfast_[0-9]* "$output"/libholdfast* "$output"/python3-holdfast*
 mkdir -p "$sources" "$output"
 
 git ls-files -z | tar --create --null --files-from=- | tar --extract -C "$sources"

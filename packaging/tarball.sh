@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 python=$1 library=$2 version=$3 soname=$4 work=$5 output=$6
 : "${SOURCE_DATE_EPOCH:?}"
 name=holdfast-$version-linux-x86_64
-rm -rf "$work"
+rm -rf "$work" "$output"/holdfast-*.tar.zst
 mkdir -p "$work/$name/licences" "$output"
 
 packaging/install.sh "$work/$name" "" /lib "$library" "$version" "$soname"

@@ -1,6 +1,7 @@
 """Debian's packages and the tarball: sound by Debian's own check, and at home in fresh roots that know nothing of Swift."""
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,9 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DIST = REPOSITORY / ".build" / "dist"
-VERSION = "0.1.0"
+VERSION = re.findall(
+    r"^VERSION := (\S+)$", (REPOSITORY / "Makefile").read_text(), re.MULTILINE
+)[0]
 HERE = Path(__file__).parent
 
 
@@ -56,6 +59,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         REPOSITORY / "README.md",
         HERE / "beside_sqlite.py",
         *HERE.glob("roots/*.sh"),
+        *REPOSITORY.glob("packaging/debian/tests/program-*"),
     ):
         (folder / path.name).write_bytes(path.read_bytes())
     for name in ("libholdfast0", "libholdfast-dev"):

@@ -16,7 +16,11 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / ".build"
 DIST = BUILD / "dist"
-VERSION, SONAME = "0.1.0", "libholdfast.so.0"
+VERSION, SONAME = re.findall(
+    r"^(?:VERSION|SONAME) := (\S+)$",
+    (REPOSITORY / "Makefile").read_text(),
+    re.MULTILINE,
+)
 # As where nothing of this checkout is known.
 OUTSIDE = {
     name: it

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$1 version=$2 soname=$3 python=$4 work=$5 output=$6
 : "${SOURCE_DATE_EPOCH:?}"
-rm -rf "$work"
+rm -rf "$work" "$output"/holdfast_store-*
 mkdir -p "$work/source" "$work/wheels" "$output"
 
 packaging/wheel/link.sh "$build" "$soname" "$work/libholdfast.so"

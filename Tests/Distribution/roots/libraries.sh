@@ -15,6 +15,8 @@ cc -Wall -Werror app.c $(pkg-config --cflags --libs holdfast) -o app
 install /packages/libholdfast0_*.deb /packages/libholdfast-dev_*.deb /packages/libholdfast-doc_*.deb
 dpkg-query --show libholdfast0 | grep -q "$VERSION-1\$"
 [ "$(./app)" = "both are stored" ]
+mkdir autopkgtest
+[ "$(AUTOPKGTEST_TMP=/work/autopkgtest sh /packages/program-in-c)" = "both are stored" ]
 
 install cmake make
 cat > CMakeLists.txt <<'END'

@@ -5,17 +5,19 @@ cd /packages
 apt-get update -qq
 install() { DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" > /dev/null; }
 
-install ./libholdfast0_*.deb ./python3-holdfast_*.deb ./holdfast_*.deb
+install ./libholdfast0_*.deb ./python3-holdfast_*.deb ./holdfast_*.deb ./libholdfast-doc_*.deb
 ! command -v cc && ! command -v swift
 mkdir /work && cd /work
 sed -n '/^```python$/,/^```$/p' /packages/README.md | sed '1d;/^```$/,$d' > app.py
 said="Song(id='s1', title='Gloria', plays=3)"
 [ "$(python3 app.py)" = "$said" ]
 holdfast --format lines get music.db songs s1 | grep -q '"title":"Gloria"'
+mkdir autopkgtest
+AUTOPKGTEST_TMP=/work/autopkgtest sh /packages/program-in-python | grep -q '"title":"Gloria"'
 zcat /usr/share/man/man1/holdfast.1.gz | grep -q 'holdfast get'
 grep -q _holdfast /usr/share/bash-completion/completions/holdfast
 grep -q _holdfast /usr/share/zsh/vendor-completions/_holdfast
-apt-get purge -qq -y holdfast python3-holdfast libholdfast0 > /dev/null
+apt-get purge -qq -y holdfast python3-holdfast libholdfast0 libholdfast-doc > /dev/null
 apt-get autopurge -qq -y > /dev/null
 ! python3 -c 'import holdfast' 2> /dev/null
 
