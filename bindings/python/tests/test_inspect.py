@@ -1,6 +1,7 @@
 """`holdfast inspect`: what its server answers to programs, and what it refuses."""
 
 import http.client
+import itertools
 import json
 import os
 import signal
@@ -12,7 +13,9 @@ from pathlib import Path
 from typing import Any, Callable, Optional
 from urllib.parse import urlsplit
 
+import pexpect
 import pytest
+from server import Server as Cluster
 from test_command import COMMAND, call
 
 import holdfast
@@ -20,6 +23,7 @@ from holdfast.inspector import Inspector
 from holdfast.inspector.memory import Memory
 from holdfast.inspector.recorder import Recorder
 
+_names = itertools.count()
 SONGS = [{"id": f"s{number:02}", "title": f"Song {number}", "plays": number} for number in range(20)]
 
 
@@ -270,10 +274,13 @@ def test_files_are_never_written_over(server: Server, filled: str, tmp_path: Pat
 # --- Edits -------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def writing(path: str) -> Iterator["tuple[Server, holdfast.Repository[Any]]"]:
-    """A server that may write, and its songs."""
-    with holdfast.open(path) as store:
+@pytest.fixture(params=["memory", "sqlite", "server"])
+def writing(request: pytest.FixtureRequest, path: str) -> Iterator["tuple[Server, holdfast.Repository[Any]]"]:
+    """A server that may write, and its songs, on each engine."""
+    engine = request.param
+    if engine == "server":
+        path = f"{Cluster.shared().url}?holdfast_store=inspect{os.getpid()}.{next(_names)}"
+    with holdfast.open("memory:" if engine == "memory" else path) as store:
         songs = store.repository("songs")
         songs.save_many(SONGS)
         with Inspector([store], write=True) as inspector:
@@ -333,6 +340,36 @@ def test_what_is_stored_may_be_anything(writing: "tuple[Server, holdfast.Reposit
     assert server.ask("history", repository="songs", id=id)["count"] == 1
 
 
+def test_work_tells_how_far_it_is_and_what_came_of_it(
+    writing: "tuple[Server, holdfast.Repository[Any]]", tmp_path: Path
+) -> None:
+    server, songs = writing
+
+    def done(what: str, **given: Any) -> Any:
+        number = server.ask(what, **given)["number"]
+        jobs = wait_for(
+            lambda: {it["number"]: it for it in server.ask("jobs")["jobs"]},
+            lambda told: told[number]["state"] != "running",
+        )
+        return jobs[number]
+
+    made = done("create_index", repository="songs", fields={"plays": 1})
+    assert made["state"] == "done" and made["done"] == made["total"] == 20
+    assert server.ask("explain", repository="songs", filter={"plays": 3})["plan"]["index"] == "plays"
+    assert done("create_index", repository="songs", fields={"plays": 3})["state"] == "failed"
+    assert done("verify")["result"]["ok"]
+    exported = done("export", path=str(tmp_path / "songs.jsonl"))
+    assert exported["result"]["entities"] == 20
+    assert len((tmp_path / "songs.jsonl").read_text().splitlines()) > 20
+    copied = done("backup", path=str(tmp_path / "copy.db"))
+    has_file = server.ask("overview")["sizes"] is not None
+    assert copied["state"] == ("done" if has_file else "failed"), copied
+    assert (tmp_path / "copy.db").exists() == has_file
+    assert done("drop_index", repository="songs", name="plays")["state"] == "done"
+    assert songs.indexes() == []
+    assert server.ask("cancel", 404, number=99)["error"]
+
+
 def test_a_store_that_is_closed_is_told(path: str) -> None:
     store = holdfast.open(path)
     store.repository("songs").save_many(SONGS)
@@ -371,6 +408,21 @@ def test_the_browser_is_opened_without_a_secret_among_its_words(filled: str, tmp
     assert mode == "600" and "token" not in opened and opened.startswith("file://")
     assert f"http://127.0.0.1:{port}/#token=" in seen.read_text()
     assert not Path(opened.removeprefix("file://")).exists()
+
+
+def test_enter_prints_another_link(filled: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    command = pexpect.spawn(COMMAND[0], [*COMMAND[1:], "inspect", filled], env=environment, timeout=120)
+    links = []
+    for _ in range(3):
+        command.expect(r"#token=([\w-]{43,})")
+        links.append(command.match.group(1))
+        command.send("\r")
+    assert len(set(links)) == 3
+    command.sendintr()
+    command.expect(pexpect.EOF)
+    command.close()
+    assert command.exitstatus == 130
 
 
 def test_it_creates_no_store(tmp_path: Path) -> None:
