@@ -288,6 +288,19 @@ def test_it_begins_with_the_repository_seen_last(music: holdfast.Store, page: Pa
             page.driver.get("about:blank")
 
 
+def test_repositories_that_others_make_come_and_the_focus_stays(
+    at_songs: Page, music: holdfast.Store
+) -> None:
+    page = at_songs
+    music.repository("singers").save({"id": "p"})
+    page.script("document.querySelector('#side a[href$=changes]').focus()")
+    page.press("Enter")
+    page.wait(lambda: "singers" in page.text("#side"))
+    page.wait(lambda: page.text("h1") == "Changes" and page.focused() == "Changes")
+    page.press("Tab", "Tab", "Enter")
+    page.wait(lambda: page.text("h1") == "singers" and page.ids() == ["p"])
+
+
 def axe(page: Page) -> list[str]:
     """What axe finds: for each rule, what it is and where."""
     if not page.script("return typeof axe !== 'undefined'"):

@@ -9,7 +9,7 @@ export const setAlways = (commands) => { always = commands; };
 export const setCommands = (commands) => { ofView = commands; };
 
 const all = () => [...ofView, ...always].filter(Boolean);
-const isTyping = (target) => target.closest?.("input, textarea, select, dialog") !== null;
+const isTyping = (target) => target.closest?.("input:not([type=checkbox]), textarea, select, dialog") !== null;
 
 /** Hears keys that nothing else has taken. */
 export function hearKeys() {

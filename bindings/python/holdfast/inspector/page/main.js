@@ -12,10 +12,12 @@ import * as entityView from "./entity_view.js";
 import * as shapeView from "./shape_view.js";
 import * as storeView from "./store_view.js";
 
+// So long, in milliseconds, counts are not asked for again.
+const FRESH = 30_000;
 const OF_REPOSITORY = { data: ["Entities", dataView], aggregate: ["Pipeline", aggregateView], shape: ["Shape and indexes", shapeView] };
 const VIEWS = { data: dataView, aggregate: aggregateView, shape: shapeView, entity: entityView, changes: changesView, store: storeView };
 const main = document.getElementById("main"), side = document.getElementById("side"), top_ = document.getElementById("top");
-let stores = [], store = null, end = () => {}, counts = {}, refreshed = 0;
+let stores = [], store = null, end = () => {}, counts = {}, countedAt = 0, refreshed = 0;
 
 /** Shows that there is nothing to show, and why. */
 function showNothing(title, ...words) {
@@ -62,12 +64,13 @@ function drawSide() {
   const drawList = () => list.replaceChildren(...store.repositories.filter(({ name }) => name.toLowerCase().includes(find.value.toLowerCase())).map(({ name }) => make("li", {},
     make("a", { href: address(chosenStore(), "data", [name]), title: name, "aria-current": route.names[0] === name && route.view !== "changes" ? "page" : null, "data-name": name },
       sign("repository"), make("span", { class: "name", text: name }), make("span", { class: "count", text: counts[name] === undefined ? "" : counts[name] === null ? "!" : number(counts[name]) })))));
-  const scrolled = side.scrollTop;
+  const scrolled = side.scrollTop, hadFocus = side.contains(document.activeElement);
   side.replaceChildren(link("store", "store", "Store"), link("changes", "changes", "Changes"),
     make("h2", { id: "repositories-heading" }, "Repositories", make("span", { text: store.repositories.length > 9 ? number(store.repositories.length) : "" })),
     ...(store.repositories.length > 9 ? [find] : []), list);
   drawList();
   side.scrollTop = scrolled;
+  if (hadFocus) side.querySelector("[aria-current]")?.focus();
 }
 
 function setCount(name, count) {
@@ -76,10 +79,24 @@ function setCount(name, count) {
   if (found) found.textContent = count === null ? "!" : number(count);
 }
 
+/** Sees which repositories there are by now. */
+async function refresh() {
+  const mine = refreshed;
+  const told = await ask("overview").catch(() => null);
+  if (!told || mine !== refreshed) return;
+  const names = ({ repositories }) => repositories.map(({ name }) => name).join();
+  const isOther = names(told) !== names(store);
+  store.repositories = told.repositories;
+  if (isOther) { drawTop(); drawSide(); }
+  countAll();
+}
+
 /** Counts the repositories, some at a time, so that hundreds do not hold up what is looked at. */
 async function countAll() {
   const mine = refreshed;
-  const names = store.repositories.map(({ name }) => name).filter((name) => counts[name] === undefined);
+  const isOld = Date.now() - countedAt > FRESH;
+  const names = store.repositories.map(({ name }) => name).filter((name) => isOld || counts[name] === undefined);
+  if (isOld) countedAt = Date.now();
   for (let at = 0; at < names.length && mine === refreshed; at += 10) {
     try {
       const told = await ask("counts", { repositories: names.slice(at, at + 10) });
@@ -135,7 +152,7 @@ async function showRoute() {
     store, canWrite: store.can_write, counted: setCount,
     heading: { total: (count) => { total.textContent = words(count); setCount(name, count); } },
   });
-  countAll();
+  refresh();
 }
 
 function refuse(error) {
@@ -148,6 +165,7 @@ function refuse(error) {
 }
 
 async function start() {
+  document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
   await begin();
   hearKeys();
   try {
