@@ -151,7 +151,9 @@ HF_EXPORT hf_status hf_stream_acknowledge(hf_stream *stream, const char *positio
  * Ends a stream and frees its handle. When it returns no event of the stream reaches the host any more: it
  * waits for a callback that is running, unless it is called from inside a callback of the store; then, and
  * where the callback is the stream's own, user_data is freed after that. Events that were taken with
- * hf_store_events before are the host's. NULL and a freed handle do nothing. Cannot fail. Any thread.
+ * hf_store_events before are the host's, but the user_data that they name is freed here: where one thread may
+ * hold such an event while another frees the stream, let user_data be a number that the host looks up. NULL
+ * and a freed handle do nothing. Cannot fail. Any thread.
  */
 HF_EXPORT void hf_stream_free(hf_stream *stream);
 

@@ -833,7 +833,7 @@ extern "C" {
     ///
     /// position: NUL-terminated, of an event of this stream. Errors: HF_INVALID_STATE (the stream is not durable), HF_INVALID_ARGUMENT (no position of this store), HF_READ_ONLY, those of a commit, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks for the commit.
     pub fn hf_stream_acknowledge(stream: *mut hf_stream, position: *const c_char, out_error: *mut *mut hf_error) -> hf_status;
-    /// Ends a stream and frees its handle. When it returns no event of the stream reaches the host any more: it waits for a callback that is running, unless it is called from inside a callback of the store; then, and where the callback is the stream's own, user_data is freed after that. Events that were taken with hf_store_events before are the host's. NULL and a freed handle do nothing. Cannot fail. Any thread.
+    /// Ends a stream and frees its handle. When it returns no event of the stream reaches the host any more: it waits for a callback that is running, unless it is called from inside a callback of the store; then, and where the callback is the stream's own, user_data is freed after that. Events that were taken with hf_store_events before are the host's, but the user_data that they name is freed here: where one thread may hold such an event while another frees the stream, let user_data be a number that the host looks up. NULL and a freed handle do nothing. Cannot fail. Any thread.
     pub fn hf_stream_free(stream: *mut hf_stream);
     /// Answers what was committed behind a position, oldest first, as changes (see above).
     ///
