@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HistoryChecker
 public import HoldfastCore
 public import HoldfastEnvironment
@@ -36,10 +37,13 @@ public final class StressClient: @unchecked Sendable {
         } catch {
             switch error.status {
             case .conflict, .busy, .timeout: record.outcome = .aborted
-            case .hostError where expectsFailures: record.outcome = .aborted
+            case .hostError where expectsFailures, .io where expectsFailures, .cannotOpen where expectsFailures:
+                record.outcome = .aborted
             default: bench.report("\(error)")
             }
             if error.commitState == .unknown { record.outcome = .unknown }
+            // Else most transactions would be those that failed while the storage was gone.
+            if expectsFailures, error.status != .conflict { usleep(20_000) }
         }
         record.ended = bench.tick()
         bench.note(record)
@@ -50,7 +54,8 @@ public final class StressClient: @unchecked Sendable {
     private func run(_ operations: inout [TransactionRecord.Operation]) throws(HoldfastError) {
         var options = TransactionOptions()
         options.isolation = isolation
-        options.isDurable = Int.random(in: 0..<4, using: &random) == 0
+        // A server that fails may have lost what is not durable.
+        options.isDurable = Int.random(in: 0..<4, using: &random) == 0 || expectsFailures
         if Int.random(in: 0..<5, using: &random) == 0 {
             // Without a transaction: the newest committed state.
             let key = listName()

@@ -7,8 +7,9 @@ import StressLoad
 
 /// One of several processes that share a store:
 ///
-///     StressProcess URL PROCESS THREADS TRANSACTIONS serializable|snapshot LIMITS
+///     StressProcess URL PROCESS THREADS TRANSACTIONS serializable|snapshot LIMITS [failures]
 ///
+/// With "failures" the storage may fail; what fails then is no fault, and everything is durable.
 /// Writes a line when it has the store open, and reads a byte before it begins. Runs so many transactions on each of so many
 /// threads, and writes the history to its standard output, as JSON. Ends with 1 where something was not as it must be.
 @main
@@ -31,11 +32,15 @@ struct StressProcess {
 
         let workers = try (0..<threads).map { thread in
             let client = StressClient(
-                number: process * threads + thread, bench: bench, transactions: transactions, isolation: isolation)
+                number: process * threads + thread, bench: bench, transactions: transactions, isolation: isolation,
+                expectsFailures: CommandLine.arguments.last == "failures")
             return try ThreadWorkers().start(name: "client") { client.step() }
         }
         for worker in workers { _ = worker.waitUntilFinished(deadline: nil) }
-        _ = try store.close(timeoutMilliseconds: nil)
+        do throws(HoldfastError) { _ = try store.close(timeoutMilliseconds: nil) } catch {
+            // A server that fails just then has nothing left to be told.
+            if CommandLine.arguments.last != "failures" { throw error }
+        }
         FileHandle.standardOutput.write(try JSONEncoder().encode(bench.history))
         for fault in bench.faults { FileHandle.standardError.write(Data((fault + "\n").utf8)) }
         exit(bench.faults.isEmpty ? 0 : 1)

@@ -1,17 +1,9 @@
-import DrawnLimits
-import Foundation
 import HistoryChecker
-import HoldfastCore
-import HoldfastEngines
-import HoldfastEnvironment
-import SeededRandom
-import StressLoad
 import Testing
 
 /// Several processes of several threads on one store, recorded and checked as one history.
 struct ProcessTests {
-    private static let processes = 4
-    private static let threads = 3
+    private static let threads = SharedStore.threads
     private static let transactions = StressTests.transactions
 
     /// How often at most, where one process ran while the others waited, as they do on a busy machine.
@@ -44,51 +36,9 @@ struct ProcessTests {
 
     private static func history(_ isolation: String, _ round: Int) throws -> [TransactionRecord] {
         let directory = TemporaryDirectory()
-        let url = directory.path + "/store.db"
-        let store = try StoreURL.open(url, options: StoreOptions())
-        try StressBench(store: store, process: Self.processes).openAccounts()
-        #expect(try store.close(timeoutMilliseconds: nil))
-
-        var random = SeededGenerator(seed: seed(round))
-        let running = try (0..<Self.processes).map {
-            try Running(url, process: $0, isolation, Limits.drawn(using: &random, shortest: 1_000_000))
-        }
-        for process in running { try process.waitUntilOpen() }
-        for process in running { process.start() }
-        var history: [TransactionRecord] = []
-        for process in running { history += try process.history() }
-        #expect(history.count == Self.processes * Self.threads * Self.transactions)
+        let history = try SharedStore.history(at: directory.path + "/store.db", isolation, seed: seed(round))
         #expect(history.count { $0.outcome == .unknown } == 0)
         return history
-    }
-
-    private struct Running {
-        private let process = Process()
-        private let input = Pipe()
-        private let output = Pipe()
-
-        init(_ url: String, process number: Int, _ isolation: String, _ limits: Limits) throws {
-            // Beside the tests' own program.
-            process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-                .deletingLastPathComponent().appendingPathComponent("StressProcess")
-            process.arguments = [
-                url, "\(number)", "\(threads)", "\(transactions)", isolation, limits.description,
-            ]
-            process.standardInput = input
-            process.standardOutput = output
-            try process.run()
-        }
-
-        func waitUntilOpen() throws { try #require(output.fileHandleForReading.readData(ofLength: 1).count == 1) }
-
-        func start() { input.fileHandleForWriting.write(Data([10])) }
-
-        func history() throws -> [TransactionRecord] {
-            let text = output.fileHandleForReading.readDataToEndOfFile()
-            process.waitUntilExit()
-            #expect(process.terminationStatus == 0)
-            return try JSONDecoder().decode([TransactionRecord].self, from: text)
-        }
     }
 
     /// How often the process changes from one commit to the next.
