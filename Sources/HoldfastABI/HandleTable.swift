@@ -90,7 +90,12 @@ enum HandleTable {
         subscript(index: Int) -> UnsafeMutablePointer<Slot>? {
             guard index / slotsInChunk < chunkLimit else { return nil }
             let address = chunks[index / slotsInChunk].load(ordering: .acquiring)
-            return UnsafeMutablePointer(bitPattern: address).map { $0 + index % slotsInChunk }
+            // Handles that are made one after the other are often used by threads beside each other: two cache lines lie
+            // between their slots, which each use writes to.
+            let (place, neighbours) = (index % slotsInChunk, 8)
+            let rows = slotsInChunk / neighbours
+            let offset = place % rows * neighbours + place / rows
+            return UnsafeMutablePointer(bitPattern: address).map { $0 + offset }
         }
 
         /// A slot that nobody uses; the one freed longest ago first, so that generations last long.
@@ -229,7 +234,7 @@ enum HandleTable {
 
     private static func unpin(_ pin: Pin) {
         let slot = pin.slot
-        let now = slot.pointee.word.subtract(1, ordering: .acquiringAndReleasing).newValue
+        let now = slot.pointee.word.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
         guard now & live == 0, now & 0xffff_ffff == 0 else { return }
         // The host's code may have forked in the middle of this call. What the child inherits it only leaves alone.
         let slots = current.value

@@ -208,6 +208,9 @@ public struct Limits: Sendable, Equatable {
     public var writerPageBytes = 32 << 20
     public var readerPageBytes = 64 << 20
     public var checkpointPageBytes = 256 << 10
+    /// After so many bytes of pages that were read for the pieces of cursors, which come to most of them but once, a connection
+    /// lets all go that it keeps. At 1 after each piece.
+    public var piecePageBytes = 8 << 20
     /// From so many bytes of WAL on writers are made to begin it anew, and every half of that it is copied. (A low
     /// "wal_limit_bytes" shrinks both.) At 1 after each commit.
     public var checkpointBytes = 64 << 20
@@ -345,6 +348,7 @@ extension Limits {
             ("doorPoll", \.doorPoll), ("filesInterval", \.filesInterval), ("idleReaders", \.idleReaders),
             ("warmReaders", \.warmReaders), ("writerPageBytes", \.writerPageBytes),
             ("readerPageBytes", \.readerPageBytes), ("checkpointPageBytes", \.checkpointPageBytes),
+            ("piecePageBytes", \.piecePageBytes),
             ("checkpointBytes", \.checkpointBytes), ("checkpointIdle", \.checkpointIdle),
             ("checkpointPatience", \.checkpointPatience), ("checkpointLongPatience", \.checkpointLongPatience),
             ("checkpointPoll", \.checkpointPoll), ("checkpointRetry", \.checkpointRetry),

@@ -36,6 +36,10 @@ final class Connection: @unchecked Sendable {
     /// So many rows of a repository that is dropped are deleted by one statement.
     var deletedRows = 1
 
+    /// After so many bytes of pages that pieces have read, the pages are let go.
+    var piecePageBytes = Int.max
+    private var readForPieces = 0
+
     let handle: OpaquePointer
     private let mode: Mode
     private let busyTimeout: Int
@@ -135,6 +139,22 @@ final class Connection: @unchecked Sendable {
 
     /// sqlite3_db_release_memory: the pages that are kept for the next reading.
     func releaseMemory() { sqlite3_db_release_memory(handle) }
+
+    /// sqlite3_db_status: the bytes of pages that are kept.
+    var pageBytes: Int {
+        var (bytes, most): (Int32, Int32) = (0, 0)
+        sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_USED, &bytes, &most, 0)
+        return Int(bytes)
+    }
+
+    /// At the end of a piece of a long walk, before which so many bytes of pages were kept. Such a walk comes to most pages
+    /// but once: it must not make all of a store's pages stay in memory.
+    func endPiece(before: Int) {
+        readForPieces += max(0, pageBytes - before)
+        if readForPieces < piecePageBytes { return }
+        readForPieces = 0
+        releaseMemory()
+    }
 
     /// Whether closing the last connection checkpoints and removes the write-ahead log.
     func setCheckpointOnClose(_ isOn: Bool) {

@@ -36,6 +36,10 @@ final class SQLiteSnapshot: StorageSnapshot {
         }
     }
 
+    func readsFasterAsItLies(_ repository: RepositoryID) throws(HoldfastError) -> Bool {
+        try read { connection throws(HoldfastError) in try connection.readsFasterAsItLies(repository) }
+    }
+
     func repositories() throws(HoldfastError) -> [RepositoryRecord] {
         try read { connection throws(HoldfastError) in try connection.repositories() }
     }

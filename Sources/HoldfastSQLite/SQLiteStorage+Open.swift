@@ -102,6 +102,7 @@ extension SQLiteStorage {
         if isFirst { storeLock.noteFiles(files) }
         let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
             let reader = try connect(path, .readWrite, limits, cacheBytes: limits.readerPageBytes)
+            reader.piecePageBytes = limits.piecePageBytes
             try reader.execute("PRAGMA query_only = ON", "opening")
             return reader
         }
@@ -140,7 +141,9 @@ extension SQLiteStorage {
         let traces = mode == .immutable ? nil : SideFiles(of: path)
         let files = try StoreFiles(path, readOnly: true, environment)
         let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
-            try connect(path, mode, limits, cacheBytes: limits.readerPageBytes)
+            let reader = try connect(path, mode, limits, cacheBytes: limits.readerPageBytes)
+            reader.piecePageBytes = limits.piecePageBytes
+            return reader
         }
         let stop = Interrupt.Flag()
         let readers: ReaderPool

@@ -113,6 +113,7 @@ enum Schema {
 /// The statements that a connection keeps prepared.
 enum Query: Int, CaseIterable {
     case begin, beginImmediate, commit, rollback
+    case rowBounds, rowOwner, scanRows
     case scanAll, scanFrom, scanRange, scanAllReversed, scanFromReversed, scanRangeReversed
     case head, meta, repositories, indexes, fetch, commitLog, commitLogSizes, idempotency
     case upsert, delete, deleteSome, insertCommitLog, setRepository, setIndex, removeIndex, insertIdempotency, setMeta
@@ -132,6 +133,12 @@ enum Query: Int, CaseIterable {
         case .indexes:
             "SELECT id, repository, name, definition, state, has_arrays FROM holdfast_index ORDER BY id"
         case .fetch: "SELECT version, body FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
+        case .rowBounds: "SELECT (SELECT min(number) FROM holdfast_entity), (SELECT max(number) FROM holdfast_entity)"
+        case .rowOwner: "SELECT repository FROM holdfast_entity WHERE number >= ?1 ORDER BY number LIMIT 1"
+        case .scanRows:
+            "SELECT id, version, body, number FROM holdfast_entity NOT INDEXED WHERE repository = ?1 AND number > "
+                + "coalesce((SELECT number FROM holdfast_entity WHERE repository = ?1 AND id = ?2), "
+                + "-9223372036854775808) ORDER BY number"
         case .scanAll: Self.scan(.none)
         case .scanFrom: Self.scan(.lower)
         case .scanRange: Self.scan(.both)

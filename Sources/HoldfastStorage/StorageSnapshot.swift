@@ -39,6 +39,13 @@ public protocol StorageSnapshot: AnyObject, Sendable {
     /// Whether the walk along a range of ids costs what lies in it, and not as much as one along all of them.
     var seeksIDs: Bool { get }
 
+    /// Whether it costs less to lend all of a repository as it lies than by its ids (`EntityScan.isAsTheyLie`). By default
+    /// not.
+    ///
+    ///     SQLite       SELECT repository FROM holdfast_entity WHERE number >= $1 ORDER BY number LIMIT 1, for some numbers;
+    ///                  as they lie: SELECT … FROM holdfast_entity WHERE number > $2 AND repository = $1 ORDER BY number
+    func readsFasterAsItLies(_ repository: RepositoryID) throws(HoldfastError) -> Bool
+
     /// The catalogue as it is in this snapshot.
     ///
     ///     both         as `indexes`
@@ -147,6 +154,7 @@ extension StorageSnapshot {
     }
 
     public var seeksIDs: Bool { true }
+    public func readsFasterAsItLies(_ repository: RepositoryID) throws(HoldfastError) -> Bool { false }
 
     /// All entities of a repository.
     package func scan(

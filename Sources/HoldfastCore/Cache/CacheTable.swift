@@ -52,6 +52,7 @@ final class CacheTable: @unchecked Sendable {
     /// A slot whose entity was taken out: no block's address.
     private static let deleted: UInt64 = 1
     private static let smallest = 16
+    private static let letGoAtOnce = 32
 
     init(index: Int) {
         self.index = index
@@ -208,6 +209,8 @@ final class CacheTable: @unchecked Sendable {
             $0.entities += entities
             $0.slots.append(slots)
         }
+        // It may be that memory is short. Where nobody is inside, all of it is free after two epochs more.
+        for _ in 0..<2 { beginEpoch() }
     }
 
     private func slot(of entity: Entity) -> Int {
@@ -246,12 +249,16 @@ final class CacheTable: @unchecked Sendable {
         return true
     }
 
+    /// Looking whether anybody is inside costs those who read a little, so entities are let go some at a time.
     private func letGo(_ note: (inout TakenOut) -> Void) {
         note(&takenOut)
-        if readers.advance() {
-            takenOutBefore.release()
-            takenOutBefore = takenOut
-            takenOut = TakenOut()
-        }
+        if takenOut.entities.count >= Self.letGoAtOnce || !takenOut.slots.isEmpty { beginEpoch() }
+    }
+
+    private func beginEpoch() {
+        guard readers.advance() else { return }
+        takenOutBefore.release()
+        takenOutBefore = takenOut
+        takenOut = TakenOut()
     }
 }

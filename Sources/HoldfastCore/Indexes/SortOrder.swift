@@ -19,7 +19,10 @@ package struct SortOrder: Sendable {
     var scoreIndex: Int?
 
     /// Of equal ones, those with the greater ids come first.
-    var isReversed: Bool { scoreIndex != 0 && fields[0].descending }
+    var isReversed: Bool { scoreIndex != 0 && fields.first?.descending == true }
+
+    /// By the ids alone.
+    static let byID = SortOrder(fields: [])
 
     var isByScoreAlone: Bool { scoreIndex == 0 && fields.isEmpty }
 

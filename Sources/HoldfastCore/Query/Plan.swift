@@ -21,6 +21,8 @@ struct Plan: Sendable {
         /// In order, none overlapping another. Of an index's keys, or of ids.
         let ranges: [KeyRange]
         var isReversed = false
+        /// Whether all entities are walked as they lie in the storage, and not by their ids.
+        var isAsTheyLie = false
         /// Whether an entity may be met more than once.
         var meetsTwice = false
         /// The index's field of which each value is wanted once; nil where every entry is.
@@ -49,7 +51,17 @@ struct Plan: Sendable {
     var meetsTwice: Bool { parts.count > 1 || parts[0].meetsTwice }
 
     /// Whether the candidates come in the order of their ids, or against it.
-    var isByID: Bool { parts.count == 1 && parts[0].index == nil }
+    var isByID: Bool { parts.count == 1 && parts[0].index == nil && !parts[0].isAsTheyLie }
+
+    /// Whether they come as they lie in the storage.
+    var isAsTheyLie: Bool { parts[0].isAsTheyLie }
+
+    /// The same, as they lie.
+    var asTheyLie: Plan {
+        var part = parts[0]
+        part.isAsTheyLie = true
+        return Plan(parts: [part], isExact: isExact, isSorted: isSorted)
+    }
 
     /// Whether an index has all that the filter asks.
     var isOfKeysAlone: Bool { isExact && parts.allSatisfy { $0.index != nil } }
@@ -154,6 +166,11 @@ extension Plan.Part {
         _ repository: RepositoryID, on snapshot: any StorageSnapshot, after: EntityID?, filter: Filter,
         _ body: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
+        if isAsTheyLie {
+            var scan = EntityScan(repository, filter: filter)
+            (scan.isAsTheyLie, scan.after) = (true, after)
+            return try snapshot.scan(scan, body)
+        }
         var goesOn = true
         for range in isReversed ? ranges.reversed() : ranges where goesOn {
             guard let rest = range.rest(behind: after, isReversed: isReversed) else { continue }

@@ -18,6 +18,8 @@ package struct QueryScan {
     let wantsScores: Bool
     /// Of how many of those that are scored best more is wanted than that they match; nil of all.
     let bestCount: Int?
+    /// Whether they may come in any order, also where there is neither a sort nor an index.
+    let takesAnyOrder: Bool
     /// Whether more is wanted of what matches than that it does: then its whole text is looked at.
     let wantsBodies: Bool
     /// The path of which each value is wanted once, whatever entity it is in; nil where every entity is.
@@ -69,7 +71,8 @@ package struct QueryScan {
 
     init(
         _ filter: Filter, sort: [SortOrder.Field] = [], isLimited: Bool = false, skipsDamaged: Bool = false,
-        wantsBodies: Bool = true, wantsScores: Bool = false, bestCount: Int? = nil, distinct: Path? = nil
+        wantsBodies: Bool = true, wantsScores: Bool = false, bestCount: Int? = nil, distinct: Path? = nil,
+        takesAnyOrder: Bool = false
     ) {
         self.filter = filter
         self.sort = sort
@@ -79,6 +82,7 @@ package struct QueryScan {
         self.wantsScores = wantsScores
         self.bestCount = bestCount
         self.distinct = distinct
+        self.takesAnyOrder = takesAnyOrder
         plan = .everything(filter)
     }
 
@@ -216,6 +220,12 @@ package struct QueryScan {
             (plainPlan, plan) = (plan, leaping)
         }
         if plan.isReversed { own.reverse() }
+        // What a transaction has written is laid over what comes by ids.
+        if takesAnyOrder, own.isEmpty, matchedLimit == nil, !filter.isAll, plan.isByID, plan.parts[0].isEverything,
+            !plan.isSorted, try snapshot.readsFasterAsItLies(repository)
+        {
+            plan = plan.asTheyLie
+        }
         matched = matchedLimit != nil && !filter.isAll ? FoundIDs() : nil
         isPlanned = true
     }

@@ -36,18 +36,30 @@ extension Repository {
         var list = EntityList()
         var skipped: UInt64 = 0
         var ranking: TextRanking?
-        let query = QueryScan(filter, skipsDamaged: options.skipsDamaged, wantsScores: options.wantsScores)
+        // What lies in another order than that of the ids is brought into it.
+        var sorter: Sorter?
+        let query = QueryScan(
+            filter, skipsDamaged: options.skipsDamaged, wantsScores: options.wantsScores,
+            takesAnyOrder: options.limit == 0)
         try scan(query, in: transaction) {
             list = EntityList()
             skipped = 0
             ranking = $0.ranking
+            sorter = $0.isAsTheyLie ? Sorter(.byID, nil, keeping: Int.max / 4) : nil
         } visit: { view throws(HoldfastError) in
+            if sorter != nil {
+                try sorter!.add(view)
+                return true
+            }
             if skipped < options.skip {
                 skipped += 1
                 return true
             }
             try list.append(view, options.projection, ranking)
             return options.limit == 0 || UInt64(list.count) < options.limit
+        }
+        for item in try sorter?.finish().dropFirst(Int(clamping: options.skip)) ?? [] {
+            try item.withView { view throws(HoldfastError) in try list.append(view, options.projection, ranking) }
         }
         try list.finish()
         return list
@@ -65,7 +77,8 @@ extension Repository {
         let query = QueryScan(
             filter, sort: order.indexFields, isLimited: options.limit > 0, skipsDamaged: options.skipsDamaged,
             wantsScores: options.wantsScores,
-            bestCount: order.isByScoreAlone && options.limit > 0 && !options.skipsDamaged ? capacity : nil)
+            bestCount: order.isByScoreAlone && options.limit > 0 && !options.skipsDamaged ? capacity : nil,
+            takesAnyOrder: true)
         try scan(query, in: transaction) {
             sorter = Sorter(order, $0.ranking, keeping: capacity)
             ranking = $0.ranking
@@ -113,7 +126,7 @@ extension Repository {
         _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
     ) throws(HoldfastError) -> UInt64 {
         var count: UInt64 = 0
-        let query = QueryScan(filter, skipsDamaged: options.skipsDamaged, wantsBodies: false)
+        let query = QueryScan(filter, skipsDamaged: options.skipsDamaged, wantsBodies: false, takesAnyOrder: true)
         try scan(query, in: transaction) { _ in
             count = 0
         } visit: { _ in

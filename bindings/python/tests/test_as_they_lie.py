@@ -1,0 +1,77 @@
+"""Where a file holds little but one repository, it is read as its rows lie. No answer tells of that."""
+
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+import holdfast
+
+# More than a few rows, from which on it pays.
+COUNT = 6_000
+
+
+def entity(number):
+    return {
+        "id": f"{number * 7919 % COUNT:05}",
+        "colour": number % 7,
+        "size": number % 1013,
+        "text": "x" * (number % 90),
+    }
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """Two repositories in one file: nearly all rows are the first one's, and none lie in the order of ids."""
+    with holdfast.open(tmp_path_factory.mktemp("lie") / "store.db") as store:
+        many, few = store.repository("many"), store.repository("few")
+        for start in range(0, COUNT, 1000):
+            many.add_many([entity(number) for number in range(start, start + 1000)])
+            few.add({"id": f"{start}", "colour": 3})
+        # The rows of what is added again lie behind the others.
+        again = random.Random(1).sample(range(COUNT), 300)
+        many.delete_many([entity(number)["id"] for number in again])
+        many.add_many([entity(number) for number in again])
+        yield many, few
+
+
+@pytest.mark.parametrize("colour", range(8))
+def test_what_a_filter_finds_comes_by_ids_and_is_what_reading_everything_finds(filled, colour):
+    for repository in filled:
+        expected = [one for one in repository.fetch_all() if one["colour"] == colour]
+        assert repository.find({"colour": colour}) == expected
+        assert repository.find({"colour": colour}, skip=17) == expected[17:]
+        assert repository.find({"colour": colour}, skip=17, limit=5) == expected[17:22]
+        assert repository.count({"colour": colour}) == len(expected)
+        assert list(repository.iterate({"colour": colour})) == expected
+
+
+def test_what_is_sorted_comes_as_from_reading_everything(filled):
+    many, _ = filled
+    expected = sorted(
+        (one for one in many.fetch_all() if one["colour"] < 3), key=lambda one: (-one["size"], one["id"])
+    )
+    found = many.find({"colour": {"$lt": 3}}, sort={"size": -1, "id": 1})
+    assert found == expected
+
+
+def test_a_transaction_finds_what_it_has_written_among_them(filled):
+    many, _ = filled
+    with pytest.raises(RuntimeError), many.store.transaction():
+        many.save({"id": "00003x", "colour": 5, "size": 0})
+        ids = [one["id"] for one in many.find({"colour": 5})]
+        assert "00003x" in ids and ids == sorted(ids)
+        raise RuntimeError
+
+
+def test_a_walk_that_is_stopped_for_questions_all_the_time_goes_on_where_it_was():
+    limits = "interruptInterval=1,interruptSteps=1"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "by_ids"],
+        env=os.environ | {"HOLDFAST_LIMITS": limits},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and "8 passed" in done.stdout, done.stdout
