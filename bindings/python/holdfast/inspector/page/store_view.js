@@ -48,13 +48,13 @@ export function show(element, _, { store, counted }) {
     charts.commits.add(of("commits"), last("commits").toFixed(last("commits") < 10 ? 1 : 0), most(of("commits"), number));
     charts.changes.add(of("changes"), last("changes").toFixed(last("changes") < 10 ? 1 : 0), most(of("changes"), number));
     const delays = of("delay_ms").filter(Boolean);
-    charts.delay.add(of("delay_ms"), delays.length ? `${delays.at(-1).toFixed(1)} ms` : "–", delays.length ? most(delays, (it) => `${it.toFixed(0)} ms`) : "");
+    charts.delay.add(of("delay_ms"), delays.length ? `${delays.at(-1).toFixed(1)} ms` : "–", delays.length ? most(delays, (it) => it.toFixed(0)) : "");
     const reads = kept.read(told.read_ms);
-    charts.read.add(reads, `${told.read_ms.toFixed(1)} ms`, most(reads, (it) => `${it.toFixed(0)} ms`));
+    charts.read.add(reads, `${told.read_ms.toFixed(1)} ms`, most(reads, (it) => it.toFixed(0)));
     const { hits, misses } = told.cache;
     const [newHits, newMisses] = former ? [hits - former.hits, misses - former.misses] : [hits, misses];
     const all = hits + misses;
-    charts.hits.add(kept.hits(newHits + newMisses ? (100 * newHits) / (newHits + newMisses) : 0), all ? `${((100 * hits) / all).toFixed(0)} %` : "–", `${number(hits)} of ${number(all)}`);
+    charts.hits.add(kept.hits(newHits + newMisses ? (100 * newHits) / (newHits + newMisses) : 0), all ? `${((100 * hits) / all).toFixed(0)} %` : "–", `of ${number(all)}`);
     former = { hits, misses };
     const queue = kept.queue(told.queue.waiting);
     charts.queue.add(queue, number(told.queue.waiting), `of ${number(told.queue.max_in_flight)}`);
@@ -65,7 +65,7 @@ export function show(element, _, { store, counted }) {
   function drawSnapshots(open) {
     none.textContent = open.length ? "" : "None is open in this process.";
     snapshots.replaceChildren(...open.map((it, index) => make("tr", {},
-      make("td", {}, it.names.length ? it.names.join(", ") : make("span", { class: "quiet", text: it.holders ? "a transaction without a name" : "kept for the next reader" }), index === 0 && open.length > 1 ? make("span", { class: "badge", text: "oldest" }) : null),
+      make("td", {}, it.names.length ? it.names.join(", ") : make("span", { class: "quiet", text: it.holders ? "a transaction without a name" : "kept for the next reader" }), index === 0 && open.length > 1 ? make("span", { class: "badge beside", text: "oldest" }) : null),
       make("td", { class: "figure", text: it.age_ms < 10000 ? `${(it.age_ms / 1000).toFixed(1)} s` : `${Math.round(it.age_ms / 1000)} s` }),
       make("td", { class: "figure", text: it.sequence }), make("td", { class: "figure", text: it.holders }))));
   }
