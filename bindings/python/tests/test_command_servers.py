@@ -9,7 +9,7 @@ import subprocess
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 from proxy import Direction, Fault, Kind, Proxy
@@ -44,6 +44,21 @@ def filled(path: str) -> str:
 def proxy() -> Iterator[Proxy]:
     with Proxy(Server.shared().url) as proxy:
         yield proxy
+
+
+@pytest.fixture
+def start() -> "Iterator[Callable[..., subprocess.Popen[str]]]":
+    """Starts the command, which ends with the test, however that does."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*words: str, **options: Any) -> "subprocess.Popen[str]":
+        started.append(subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, text=True, **options))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
 
 
 def exported(place: "str | Path") -> list[Any]:
@@ -142,14 +157,10 @@ def test_no_command_shows_a_password(url: str, tmp_path: Path) -> None:
         assert secret not in ended.output, words
 
 
-def test_a_store_on_a_server_is_watched(url: str) -> None:
+def test_a_store_on_a_server_is_watched(url: str, start: "Callable[..., subprocess.Popen[str]]") -> None:
     """What each process commits, as it does."""
     call("put", url, "songs", '{"id":"s1","plays":1}')
-    watching = subprocess.Popen(
-        [*COMMAND, "watch", url, "songs", '{"plays":{"$lt":10}}', "--initial", "--count", "4"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    watching = start("watch", url, "songs", '{"plays":{"$lt":10}}', "--initial", "--count", "4")
     assert watching.stdout is not None
     heard = []
     with watching.stdout as output:
@@ -166,15 +177,17 @@ def test_a_store_on_a_server_is_watched(url: str) -> None:
     ]
 
 
-def test_a_store_on_a_server_is_inspected(url: str, tmp_path: Path) -> None:
+def test_a_store_on_a_server_is_inspected(
+    url: str, tmp_path: Path, start: "Callable[..., subprocess.Popen[str]]"
+) -> None:
     """As its page asks: what there is, what a query finds, and what changes while it is shown."""
     secret = "0penSesame"
     call("put", url, "songs", '[{"id":"s1","plays":1},{"id":"s2","plays":2}]')
-    inspecting = subprocess.Popen(
-        [*COMMAND, "inspect", url.replace("postgres@", f"postgres:{secret}@"), "--json"],
-        stdout=subprocess.PIPE,
+    inspecting = start(
+        "inspect",
+        url.replace("postgres@", f"postgres:{secret}@"),
+        "--json",
         stderr=subprocess.PIPE,
-        text=True,
         env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
     )
     assert inspecting.stdout is not None and inspecting.stderr is not None
