@@ -3,13 +3,15 @@
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-DIST = REPOSITORY / ".build" / "dist"
+BUILD = REPOSITORY / ".build"
+DIST = BUILD / "dist"
 VERSION = re.findall(
     r"^VERSION := (\S+)$", (REPOSITORY / "Makefile").read_text(), re.MULTILINE
 )[0]
@@ -39,13 +41,51 @@ def test_the_symbols_are_those_of_the_contract() -> None:
         "-D",
         "--defined-only",
         "--extern-only",
-        REPOSITORY / ".build/holdfast/libholdfast.so",
+        BUILD / "holdfast" / "libholdfast.so",
     )
     assert names == {
         line.split()[-1].split("@")[0]
         for line in exported.splitlines()
         if " hf_" in line
     }
+
+
+def test_two_builds_give_equal_bytes(tmp_path: Path) -> None:
+    library = BUILD / "holdfast" / f"libholdfast.so.{VERSION}"
+    python = BUILD / "venv" / "bin" / "python"
+    epoch = run("git", "-C", REPOSITORY, "log", "-1", "--format=%ct").strip()
+    set_time = ("env", f"SOURCE_DATE_EPOCH={epoch}")
+    script = REPOSITORY / "packaging" / "debian.sh"
+    run(
+        *set_time,
+        script,
+        python,
+        library,
+        VERSION,
+        tmp_path / "work",
+        tmp_path / "dist",
+    )
+    script = REPOSITORY / "packaging" / "tarball.sh"
+    soname = "libholdfast.so.0"
+    work = tmp_path / "tarball"
+    run(
+        *set_time,
+        script,
+        sys.executable,
+        library,
+        VERSION,
+        soname,
+        work,
+        tmp_path / "dist",
+    )
+    again = [
+        it
+        for it in (tmp_path / "dist").iterdir()
+        if it.suffix in (".deb", ".dsc", ".xz", ".zst")
+    ]
+    assert len(again) == 9
+    for path in again:
+        assert path.read_bytes() == (DIST / path.name).read_bytes(), path.name
 
 
 @pytest.fixture(scope="module")
