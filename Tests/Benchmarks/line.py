@@ -35,6 +35,9 @@ DELAYS = 500
 MEMBERS = 4_000_000
 STARTS = 15
 
+LONG_TEXTS = 20_000
+LONG_TEXT_WORDS = 100
+
 BATCH = 1_000
 MANY_DOCUMENTS = 100_000
 MOST_DOCUMENTS = 1_000_000
@@ -52,6 +55,8 @@ class Run:
     store: str = ""
     #: How many documents there are; ALL for those of the package index.
     documents: int = ALL
+    #: At least so many words each description has, with those of the documents behind it; 0: as they are.
+    words: int = 0
     #: How many documents can be under way unacknowledged, if the acknowledged ones must be durable; else 0.
     in_flight: int = 0
     #: How many times it is run in a round.

@@ -11,6 +11,7 @@ def in_c(
     in_flight: int = 0,
     store: str = "",
     documents: int = ALL,
+    words: int = 0,
 ) -> Run:
     arguments = ("{directory}", "{documents}", "{count}", str(threads))
     return Run(
@@ -18,6 +19,7 @@ def in_c(
         count,
         store=store,
         documents=documents,
+        words=words,
         in_flight=in_flight,
     )
 

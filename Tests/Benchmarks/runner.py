@@ -129,7 +129,9 @@ class Runner:
     def _filled(self, run: Run) -> Path:
         """The directory of a store that holds all documents of the run."""
         kind = "-on-server" if run.is_on_server else ""
-        directory = self.data / f"{run.store}{kind}-{run.documents or 'all'}"
+        directory = (
+            self.data / f"{run.store}{kind}-{run.documents or 'all'}-{run.words}"
+        )
         if directory not in self._full:
             self._full.add(directory)
             arguments = ("{place}", "{documents}", "{count}")
@@ -137,6 +139,7 @@ class Runner:
                 ("{build}/" + run.store, "load", *arguments),
                 is_on_server=run.is_on_server,
                 documents=run.documents,
+                words=run.words,
             )
             self._execute(load, directory, self._document_count(load), ())
         return directory
@@ -148,17 +151,30 @@ class Runner:
 
     def _documents(self, run: Run) -> Path:
         """The file of the run's documents: of as many as there are, or of some, or of them again and again under
-        other ids."""
+        other ids; with longer descriptions where the run wants them."""
         if run.documents == ALL:
             return Path(self.words["documents"])
-        path = self.data / f"documents-{run.documents}"
+        path = self.data / f"documents-{run.documents}-{run.words}"
         if not path.exists():
             with open(path, "w") as file:
                 for number in range(self._document_count(run)):
                     turn, place = divmod(number, self.document_count)
                     prefix = f"{turn}~" if turn else ""
-                    file.write(BEGINNING + prefix + self.texts[place][len(BEGINNING) :])
+                    text = self._lengthened(place, run.words)
+                    file.write(BEGINNING + prefix + text[len(BEGINNING) :])
         return path
+
+    def _lengthened(self, place: int, words: int) -> str:
+        """A document whose description goes on with those of the documents behind it until it has so many words."""
+        if words == 0:
+            return self.texts[place]
+        document = json.loads(self.texts[place])
+        text = document.get("description", "").split()
+        while len(text) < words:
+            place = (place + 1) % self.document_count
+            text += json.loads(self.texts[place]).get("description", "").split()
+        document["description"] = " ".join(text)
+        return json.dumps(document, separators=(",", ":"), ensure_ascii=False) + "\n"
 
     def _count(self, run: Run) -> int:
         count = run.count or self._document_count(run)
