@@ -94,6 +94,10 @@ public struct Limits: Sendable, Equatable {
     public var indexPieceEntries = 800
     public var indexPieceBytes = 1 << 20
 
+    /// So many bytes a row of a text index has, and so many the positions of one document in it; never more than by default.
+    /// At 1 each posting has a row of its own, and each position is a posting.
+    public var textRowBytes = 980
+    public var textFragmentBytes = 400
     /// A batch keeps so many bytes of indexes' keys in memory, unless its texts are more; beyond that its commits are
     /// carried out one by one, and one that has too much alone is refused, as index.h tells. At 1 many are.
     public var indexKeyBytes = 256 << 20
@@ -320,6 +324,7 @@ extension Limits {
             ("clearedIndexEntries", \.clearedIndexEntries), ("droppedEntities", \.droppedEntities),
             ("indexRunBytes", \.indexRunBytes),
             ("indexPieceEntries", \.indexPieceEntries), ("indexPieceBytes", \.indexPieceBytes),
+            ("textRowBytes", \.textRowBytes), ("textFragmentBytes", \.textFragmentBytes),
             ("matchedIDs", \.matchedIDs), ("filterTemplates", \.filterTemplates), ("pieceBytes", \.pieceBytes),
             ("pieceDocuments", \.pieceDocuments),
             ("tendInterval", \.tendInterval), ("cachedTransactions", \.cachedTransactions),

@@ -161,6 +161,28 @@ final class PostgreSQLWrite: StorageWrite {
         for row in 0..<rows.count where try !body(rows.bytes(row, 0)) { return }
     }
 
+    func lastKeys(
+        in ranges: [KeyRange], of index: IndexRecord,
+        _ body: (Int, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        var first = 0
+        while first < ranges.count {
+            let part = ranges[first..<min(ranges.count, first + limits.serverRows)]
+            let rows = try connection.run(
+                [
+                    Statement(
+                        """
+                        SELECT k.place, e.key FROM unnest($3::bytea[], $4::bytea[]) WITH ORDINALITY AS k (lower, upper, place)
+                        CROSS JOIN LATERAL (SELECT key FROM holdfast_entry f WHERE f.store = $1 AND f.index = $2
+                        AND f.key >= k.lower AND f.key < k.upper ORDER BY key DESC, id DESC LIMIT 1) AS e
+                        """, .integer(store), .integer(index.id), .byteArrays(part.map(\.lower)),
+                        .byteArrays(part.map(\.upper)))
+                ], "reading from")[0]
+            for row in 0..<rows.count { try body(first + Int(rows.integer(row, 0)) - 1, rows.bytes(row, 1)) }
+            first += part.count
+        }
+    }
+
     // MARK: Writing
 
     func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {

@@ -99,6 +99,26 @@ extension Connection {
         }
     }
 
+    /// As `StorageWrite.lastKeys`.
+    func lastKeys(
+        in ranges: [KeyRange], of index: IndexID,
+        _ body: (Int, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        let statement = try statement(.lastKey, of: index)
+        for (place, range) in ranges.enumerated() {
+            defer { statement.reset() }
+            try range.lower.withBytes { lower throws(HoldfastError) in
+                try range.upper.withBytes { upper throws(HoldfastError) in
+                    try statement.bind(1, blob: lower)
+                    try statement.bind(2, blob: upper)
+                    guard try statement.step() else { return }
+                    guard let key = statement.blob(0) else { throw corrupt("an index") }
+                    try body(place, key)
+                }
+            }
+        }
+    }
+
     /// As `StorageWrite.removeEntries`.
     func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
         let statement = try statement(.clear, of: index)
@@ -143,7 +163,9 @@ extension Connection {
         while let first = rest.first {
             if batch.isUnwanted?() ?? false { throw Interrupt.cancelled }
             let rows = rest.prefix(indexRows)
-            if rows.count == indexRows, rows.allSatisfy({ $0.number != nil && $0.index == first.index }) {
+            if rows.count == indexRows,
+                rows.allSatisfy({ $0.number != nil && !$0.isRemoval && $0.index == first.index })
+            {
                 try insert(rows, into: first.index)
                 rest = rest.dropFirst(rows.count)
             } else {
@@ -176,13 +198,14 @@ extension Connection {
     }
 
     private func apply(_ change: IndexEntryChange) throws(HoldfastError) {
-        let statement = try statement(change.isRemoval ? .remove : .insert, of: change.index)
+        let query = change.isRemoval ? IndexQuery.remove : change.number == nil ? .insert : .insertNumbered
+        let statement = try statement(query, of: change.index)
         defer { statement.reset() }
         try change.key.withBytes { key throws(HoldfastError) in
             try change.entity.id.bytes.withBytes { id throws(HoldfastError) in
                 try statement.bind(1, blob: key)
                 try statement.bind(2, text: id)
-                if !change.isRemoval { try statement.bind(3, change.entity.repository) }
+                if !change.isRemoval { try statement.bind(3, change.number ?? change.entity.repository) }
                 _ = try statement.step("writing")
             }
         }
@@ -193,11 +216,11 @@ extension Connection {
 enum IndexQuery {
     /// All keys of a range, or the rest of one key.
     case walk(isRest: Bool, isReversed: Bool, parts: IndexScan.Parts)
-    case ids, insert, remove, removeAll, clear
+    case ids, insert, insertNumbered, remove, removeAll, clear, lastKey
     /// So many rows; of one connection always as many.
     case insertMany(Int)
 
-    static let count = 18
+    static let count = 20
 
     var number: Int {
         switch self {
@@ -208,6 +231,8 @@ enum IndexQuery {
         case .remove: 15
         case .clear: 16
         case .removeAll: 17
+        case .insertNumbered: 18
+        case .lastKey: 19
         }
     }
 
@@ -233,6 +258,9 @@ enum IndexQuery {
         case .insert:
             return "INSERT OR REPLACE INTO \(table) (key, id, entity) "
                 + "SELECT ?1, ?2, number FROM holdfast_entity WHERE repository = ?3 AND id = ?2"
+        case .insertNumbered: return "INSERT OR REPLACE INTO \(table) (key, id, entity) VALUES (?1, ?2, ?3)"
+        case .lastKey:
+            return "SELECT key FROM \(table) WHERE key >= ?1 AND key < ?2 ORDER BY key DESC LIMIT 1"
         case .insertMany(let rows):
             return "INSERT OR REPLACE INTO \(table) (key, id, entity) VALUES "
                 + Array(repeating: "(?, ?, ?)", count: rows).joined(separator: ", ")

@@ -83,6 +83,13 @@ final class SQLiteWrite: StorageWrite {
         try connection.ids(under: key, of: index.id, body)
     }
 
+    func lastKeys(
+        in ranges: [KeyRange], of index: IndexRecord,
+        _ body: (Int, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        try connection.lastKeys(in: ranges, of: index.id, body)
+    }
+
     func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
         try connection.removeEntries(of: index, limit: limit)
     }

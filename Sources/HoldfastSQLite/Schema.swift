@@ -26,7 +26,8 @@ internal import HoldfastStorage
 ///                            the sequence of the commit that created it
 ///     holdfast_index_N       the entries of the index whose id is N: keys as OrderedKey.swift describes them, the id
 ///                            of the entity, and the number of its row, so that reading along an index takes one
-///                            lookup an entity
+///                            lookup an entity. Those of a text index lead to no entity: TextRows.swift describes their
+///                            keys, the id is empty and the number 0
 ///     holdfast_log           one row for the commits that were stored together. The row's number, `commit_id` and
 ///                            `time` are those of the newest of them: its sequence, a random number, milliseconds
 ///                            since 1970. `changes` tells all of them, as CommitLogEncoding.swift describes

@@ -133,7 +133,7 @@ extension StorageSnapshot {
         try inStretches { stretch throws(HoldfastError) in
             try self.scan(rest) { key, view throws(HoldfastError) in
                 guard try body(key, view) else { return false }
-                guard stretch.ends(behind: view) else { return true }
+                guard stretch.ends(key.count + view.body.count) else { return true }
                 rest.after = IndexScan.Position(key: Array(key), id: EntityID(unchecked: Array(view.id)))
                 return false
             }
@@ -171,8 +171,10 @@ private struct Stretch {
     private(set) var isPaused = false
 
     /// Behind what has no id nobody could go on.
-    mutating func ends(behind view: EntityView) -> Bool {
-        isPaused = pace.isOver(view.body.count) && !view.id.isEmpty
+    mutating func ends(behind view: EntityView) -> Bool { !view.id.isEmpty && ends(view.body.count) }
+
+    mutating func ends(_ bytes: Int) -> Bool {
+        isPaused = pace.isOver(bytes)
         return isPaused
     }
 }

@@ -64,6 +64,16 @@ public protocol StorageWrite: AnyObject {
         under key: [UInt8], of index: IndexRecord, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
     ) throws(HoldfastError)
 
+    /// Lends the greatest key in each of some ranges of an index's keys, with the range's place among them, in any order; of
+    /// a range without keys nothing.
+    ///
+    ///     SQLite       SELECT key FROM holdfast_index_N WHERE key >= $1 AND key < $2 ORDER BY key DESC LIMIT 1   (for each)
+    ///     PostgreSQL   SELECT … FROM unnest($1, $2) CROSS JOIN LATERAL (SELECT … LIMIT 1)                      (for all)
+    func lastKeys(
+        in ranges: [KeyRange], of index: IndexRecord,
+        _ body: (Int, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError)
+
     /// Takes away some of an index's entries, at most `limit`, and answers whether none is left.
     ///
     ///     both         DELETE FROM holdfast_index_N WHERE key <= (SELECT key … ORDER BY key LIMIT 1 OFFSET $1)

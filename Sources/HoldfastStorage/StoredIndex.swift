@@ -40,8 +40,10 @@ public struct IndexEntryChange: Sendable {
     public var index: IndexID
     /// See OrderedKey.swift.
     public var key: [UInt8]
+    /// Of an entry that leads to no entity that of the whole repository: the entry has no id then, and only scans of keys
+    /// alone lend it.
     public var entity: EntityKey
-    /// The entity's, where it is known from a scan.
+    /// The entity's, where it is known from a scan; 0 of no entity.
     public var number: Int64?
     public var isRemoval: Bool
 

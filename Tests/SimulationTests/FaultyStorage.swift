@@ -248,6 +248,14 @@ final class FaultyWrite: StorageWrite {
         try write.ids(under: key, of: index, body)
     }
 
+    func lastKeys(
+        in ranges: [KeyRange], of index: IndexRecord,
+        _ body: (Int, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        try storage.call("lastKeys", failsPermille: 10)
+        try write.lastKeys(in: ranges, of: index, body)
+    }
+
     func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
         try storage.call("removeEntries", failsPermille: 10)
         return try write.removeEntries(of: index, limit: limit)

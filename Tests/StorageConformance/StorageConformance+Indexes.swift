@@ -66,6 +66,43 @@ extension StorageConformance {
                 try expectEntries(snapshot, .all, is: ["1a", "1b", "2c"])
             }
         },
+        Check("entries that lead to no entity are lent by scans of keys alone, and a write tells the last of a range") {
+            place in
+            let storage = try place.open()
+            try storage.begin(with: [EntityChange(songs, "a", 1, "{}")])
+            var batch = indexed(at: 2, [([1], "a")])
+            func keyed(_ key: [UInt8], isRemoval: Bool = false) -> IndexEntryChange {
+                IndexEntryChange(
+                    index: 7, key: key, entity: EntityKey(whole: songs), number: 0, isRemoval: isRemoval)
+            }
+            let keys: [[UInt8]] = [[2], [2, 0], [2, 7], [3]]
+            batch.indexEntries += keys.map { keyed($0) }
+            try storage.store(batch)
+            var found: [[UInt8]] = []
+            try storage.look { snapshot throws(HoldfastError) in
+                let range = KeyRange(lower: [1, 0], upper: KeyRange.end)
+                try snapshot.scan(IndexScan(index: 7, repository: songs, range: range, parts: .key)) { key, view in
+                    found.append(Array(key) + view.id)
+                    return true
+                }
+                try snapshot.scan(IndexScan(index: 7, repository: songs, range: range)) { key, _ in
+                    found.append([0] + key)
+                    return true
+                }
+            }
+            try expect(found, is: keys, "keys")
+            let write = try storage.beginWrite(durable: true)
+            var change = WriteBatch(at: 3)
+            change.indexEntries = [keyed([2, 7], isRemoval: true), keyed([2, 9])]
+            try write.apply(change)
+            var last: [Int: [UInt8]] = [:]
+            let bounds: [[[UInt8]]] = [[[2], [3]], [[2, 1], [2, 8]], [[2], [2, 9]], [[2], [2, 1]], [[0], [4]]]
+            try write.lastKeys(in: bounds.map { KeyRange(lower: $0[0], upper: $0[1]) }, of: record) { place, key in
+                last[place] = Array(key)
+            }
+            write.rollback()
+            try expect(last, is: [0: [2, 9], 2: [2, 0], 3: [2, 0], 4: [3]], "last keys")
+        },
         Check(
             "the catalogue of indexes belongs to the snapshot, and is kept when the storage is opened again",
             keeps: true

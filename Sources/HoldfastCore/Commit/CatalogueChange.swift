@@ -35,7 +35,7 @@ package enum CatalogueChange: Sendable {
 
     var size: Int {
         switch self {
-        case .buildIndex(_, let piece): 256 + piece.bytes
+        case .buildIndex(_, let piece): 256 + piece.bytes + (piece.text?.bytes ?? 0)
         default: 256
         }
     }
@@ -45,6 +45,8 @@ package enum CatalogueChange: Sendable {
 struct IndexProgress: Sendable {
     var record: IndexRecord?
     var isDone = false
+    /// Those of a text index that entities have got.
+    var numbers: [UInt64] = []
 }
 
 extension BatchCommitter {
@@ -94,7 +96,9 @@ extension BatchCommitter {
             let record = try growing(id, in: write, overlay)
             // Another that builds it may have been faster.
             commit.indexProgress = IndexProgress(isDone: record.state == .ready)
-            if record.state == .building { try add(piece, to: record, in: write, &upkeep) }
+            if record.state == .building {
+                commit.indexProgress?.numbers = try add(piece, to: record, in: write, &upkeep)
+            }
         case .finishIndex(let id):
             var record = try growing(id, in: write, overlay)
             guard record.state == .building else { break }
@@ -121,7 +125,7 @@ extension BatchCommitter {
 
     /// Whether an index is what one of this definition would be, of whatever kind its entries are.
     private func isSame(_ record: IndexRecord, _ definition: IndexDefinition) throws(Refusal) -> Bool {
-        do throws(HoldfastError) { return try IndexDefinition(record.definition).renewed == definition } catch {
+        do throws(HoldfastError) { return try Index(record).definition.renewed == definition } catch {
             throw .member(error)
         }
     }
@@ -176,24 +180,28 @@ extension BatchCommitter {
     /// Adds the entries of those entities that have not changed since the snapshot in which they were read.
     private func add(
         _ piece: IndexPiece, to record: IndexRecord, in write: any StorageWrite, _ upkeep: inout IndexUpkeep
-    ) throws(Refusal) {
-        var isCurrent = [Bool](repeating: false, count: piece.entries.count)
+    ) throws(Refusal) -> [UInt64] {
+        func isCurrent(
+            _ entities: [EntityKey], _ versions: [CommitSequence]
+        ) throws(HoldfastError) -> [Bool] {
+            if recent.covers(piece.sequence) {
+                return entities.map { recent.changes.lastWrite($0) <= piece.sequence }
+            }
+            var isCurrent = [Bool](repeating: false, count: entities.count)
+            try write.fetch(entities) { number, view in isCurrent[number] = view.version == versions[number] }
+            return isCurrent
+        }
         let index: Index
+        let isAdded: [Bool]
         do throws(HoldfastError) {
             index = try Index(record)
-            if recent.covers(piece.sequence) {
-                for (number, entry) in piece.entries.enumerated() {
-                    isCurrent[number] = recent.changes.lastWrite(entry.entity) <= piece.sequence
-                }
-            } else {
-                try write.fetch(piece.entries.map(\.entity)) { number, view in
-                    isCurrent[number] = view.version == piece.versions[number]
-                }
-            }
+            if let text = piece.text { return try upkeep.build(index, text, in: write, isCurrent) }
+            isAdded = try isCurrent(piece.entries.map(\.entity), piece.versions)
         } catch { throw .storage(error) }
-        for (number, entry) in piece.entries.enumerated() where isCurrent[number] {
+        for (entry, isAdded) in zip(piece.entries, isAdded) where isAdded {
             try upkeep.build(index, entry, in: write)
         }
         if piece.hasArrays { upkeep.noteArrays(in: record.id) }
+        return []
     }
 }

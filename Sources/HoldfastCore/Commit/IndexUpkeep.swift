@@ -20,6 +20,7 @@ struct IndexUpkeep {
     /// Who has a key of a unique index by these, unless this batch changes it afterwards.
     private var builtOwners: [IndexID: [[UInt8]: EntityID]] = [:]
     private var builtArrays: Set<IndexID> = []
+    private var texts: [IndexID: TextUpkeep] = [:]
 
     private var size: IndexKeysSize
 
@@ -144,11 +145,35 @@ struct IndexUpkeep {
 
     mutating func noteArrays(in index: IndexID) { builtArrays.insert(index) }
 
+    /// Adds a piece of a text index, and answers the numbers of those of its entities that get one, 0 for the others.
+    mutating func build(
+        _ index: Index, _ piece: TextPiece, in write: any StorageWrite,
+        _ isCurrent: ([EntityKey], [CommitSequence]) throws(HoldfastError) -> [Bool]
+    ) throws(HoldfastError) -> [UInt64] {
+        var text = texts[index.record.id] ?? TextUpkeep(index)
+        texts[index.record.id] = nil
+        defer { texts[index.record.id] = text }
+        switch piece {
+        case .documents(let documents):
+            let isCurrent = try isCurrent(documents.entities, documents.versions)
+            let wanted = zip(documents.entities, isCurrent).map { keys[$0] == nil && $1 }
+            return try text.build(documents, wanted, lastKeys(of: index, in: write))
+        case .postings(let edits, let documents):
+            let isCurrent = try isCurrent(documents.entities, documents.versions)
+            try text.build(edits, documents) { isCurrent[$0] && (keys.isEmpty || keys[documents.entities[$0]] == nil) }
+            return []
+        }
+    }
+
+    private func lastKeys(of index: Index, in write: any StorageWrite) -> TextUpkeep.LastKeys {
+        { ranges, body throws(HoldfastError) in try write.lastKeys(in: ranges, of: index.record, body) }
+    }
+
     // MARK: The end of the batch
 
     /// Adds to what the engine stores.
     func complete(_ batch: inout WriteBatch, in write: any StorageWrite) throws(HoldfastError) {
-        if keys.isEmpty && built.isEmpty && builtArrays.isEmpty { return }
+        if keys.isEmpty && built.isEmpty && builtArrays.isEmpty && texts.isEmpty { return }
         let changed = batch.changes.filter { keys[$0.key] != nil }
         var old = changed.map { _ in [IndexKeys]() }
         var size = size
@@ -158,8 +183,11 @@ struct IndexUpkeep {
             let isSound = names.check(of: changed[number].key.repository)?.isSound(view) ?? true
             for index in indexes[changed[number].key.repository]! {
                 // A text that is damaged tells nothing of the keys that the lost one had.
-                if !isSound { batch.unindexed.append((index.record.id, changed[number].key)) }
+                if !isSound && index.definition.text == nil {
+                    batch.unindexed.append((index.record.id, changed[number].key))
+                }
                 var keys = IndexKeys.none
+                keys.isUnknown = !isSound
                 if isSound {
                     do throws(HoldfastError) {
                         keys = try IndexKeys(of: view.body, for: index.definition) ?? .none
@@ -170,16 +198,26 @@ struct IndexUpkeep {
             }
         }
         var entries: [IndexEntryChange] = []
+        var textChanges: [IndexID: [TextUpkeep.Change]] = [:]
         var arrays = builtArrays
         for (change, old) in zip(changed, old) {
             let new = keys[change.key]!
             for (number, index) in indexes[change.key.repository]!.enumerated() {
                 let before = number < old.count ? old[number].keys : []
+                let isUnknown = number < old.count && old[number].isUnknown
                 let after = new[number].keys
                 if new[number].hasArrays { arrays.insert(index.record.id) }
                 // Who builds leaves out what has changed since it looked, also where its entries have not.
                 let isBuilding = index.record.state == .building
-                if before == after && !isBuilding { continue }
+                if before == after && !isBuilding && !isUnknown { continue }
+                if index.definition.text != nil {
+                    let (gone, stays) = (Set(after), isBuilding ? [] : Set(before))
+                    let change = TextUpkeep.Change(
+                        id: change.key.id, removed: before.filter { !gone.contains($0) },
+                        added: after.filter { !stays.contains($0) }, isUnknown: isUnknown)
+                    textChanges[index.record.id, default: []].append(change)
+                    continue
+                }
                 func add(_ keys: [[UInt8]], without others: [[UInt8]], isRemoval: Bool) {
                     let others = Set(others)
                     for key in keys where !others.contains(key) {
@@ -194,6 +232,20 @@ struct IndexUpkeep {
         }
         // What was built comes first: a member of this batch may have changed the entity after it was looked at.
         batch.indexEntries = built + Self.ordered(entries)
+        for index in indexes.all where textChanges[index.record.id] != nil || texts[index.record.id] != nil {
+            var text = texts[index.record.id] ?? TextUpkeep(index)
+            let rows = try text.complete(textChanges[index.record.id] ?? [], lastKeys(of: index, in: write))
+            func add(_ keys: [[UInt8]], isRemoval: Bool) {
+                // What leads to no entity has no id, and the number 0.
+                batch.indexEntries += keys.map { key in
+                    IndexEntryChange(
+                        index: index.record.id, key: key, entity: EntityKey(whole: index.record.repository), number: 0,
+                        isRemoval: isRemoval)
+                }
+            }
+            add(rows.removed, isRemoval: true)
+            add(rows.added, isRemoval: false)
+        }
         noteArrays(arrays, in: &batch)
     }
 

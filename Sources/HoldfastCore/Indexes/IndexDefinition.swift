@@ -8,8 +8,8 @@ public import HoldfastStorage
 ///     {"fields": {"seen": 1}, "expire_after_ms": 60000}
 ///     {"kind": "text", "fields": {"title": 10, "body": 1}, "language": "english", "stop_words": ["the", "a"]}
 ///
-/// Of an index of the kind "text" the fields have weights, TextEntries.swift tells of its entries, and in the catalogue
-/// it has {"entries": 3}: which terms words have. For the others, fields are dotted paths in the order of the key, 1 for ascending and -1 for descending. The others may be missing.
+/// Of an index of the kind "text" the fields have weights, TextRows.swift tells of its rows, and in the catalogue
+/// it has {"entries": 4}: which rows there are, and which terms words have. For the others, fields are dotted paths in the order of the key, 1 for ascending and -1 for descending. The others may be missing.
 ///
 /// In the catalogue a definition with a path of several parts has beside them {"entries": 2}: of which kind its entries
 /// are. Without it they are those of OutdatedTuples.swift. (Paths of one part have the same entries of either kind.)
@@ -17,9 +17,9 @@ package struct IndexDefinition: Sendable, Equatable {
     static let maxFields = 16
     /// The kind of entries that PathTuples.swift describes.
     fileprivate static let entries: Int64 = 2
-    /// The kind of entries that TextEntries.swift describes, with the words of CHoldfastWords. Another number once the
+    /// The kind of rows that TextRows.swift describes, with the words of CHoldfastWords. Another number once the
     /// tables or libstemmer make other terms of the same words: entries of two kinds do not go together.
-    fileprivate static let textEntries: Int64 = 3
+    fileprivate static let textEntries: Int64 = 4
 
     package let fields: [SortOrder.Field]
     let isUnique: Bool
@@ -98,7 +98,13 @@ package struct IndexDefinition: Sendable, Equatable {
         try self.init(&reader)
         if text != nil {
             // Nobody could keep entries of another kind.
-            _ = try reader.integer("entries", in: Self.textEntries...Self.textEntries)
+            let entries = try reader.integer("entries", in: 1...(1 << 50))
+            guard entries == Self.textEntries else {
+                throw HoldfastError(
+                    .unsupported,
+                    "has entries of the kind \(entries ?? 0), and this library keeps those of the kind "
+                        + "\(Self.textEntries): drop it and create it again")
+            }
         } else {
             isOutdated = try reader.integer("entries", in: Self.entries...Self.entries) == nil && hasLongPath
         }
@@ -210,6 +216,11 @@ package struct Index: Sendable, Equatable {
         }
         do throws(HoldfastError) { definition = try IndexDefinition(record.definition) } catch {
             if error.status == .noMemory { throw error }
+            if error.status == .unsupported {
+                throw HoldfastError(
+                    .unsupported, "the text index \"\(record.name)\" \(error.message)",
+                    detail: [("index", .text(record.name))])
+            }
             throw HoldfastError(
                 .corrupt,
                 "the definition of the index \"\(record.name)\" is damaged: restore a backup, or drop the index",

@@ -18,6 +18,9 @@ package struct IndexKeys {
     /// Whether there is an array on a path.
     package private(set) var hasArrays = false
 
+    /// Whether what they are of is damaged, and tells none.
+    var isUnknown = false
+
     package static let none = IndexKeys(keys: [])
 
     private init(keys: [[UInt8]]) { self.keys = keys }
@@ -28,7 +31,7 @@ package struct IndexKeys {
     package init?(of document: UnsafeRawBufferPointer, for definition: IndexDefinition) throws(HoldfastError) {
         var found: [[UInt8]]?
         if let text = definition.text {
-            found = try TextEntries(of: document, text).keys
+            found = try TextTerms.keys(of: document, text)
         } else {
             do throws(CorruptJSON) {
                 if definition.isOutdated {
@@ -59,19 +62,34 @@ extension Index {
     ) throws(HoldfastError) -> IndexKeys {
         let keys: IndexKeys?
         do throws(HoldfastError) { keys = try IndexKeys(of: document, for: definition) } catch {
-            guard error.status == .corrupt else { throw error }
-            let id = id()
-            throw HoldfastError(
-                .corrupt,
-                "\(repository) \"\(id.text)\" is damaged and has no place in the index \"\(record.name)\": restore a backup, "
-                    + "or save it anew, or delete it",
-                detail: [("repository", .text(repository)), ("id", .text(id.text)), ("index", .text(record.name))])
+            throw error.status == .corrupt ? isDamaged(id(), in: repository) : error
         }
         if let keys { return keys }
-        let id = id()
+        throw isTooMuch(id(), in: repository)
+    }
+
+    /// How many words an entity has, or why it can have no place in a text index.
+    func length(
+        _ repository: String, _ id: EntityID, _ count: () throws(HoldfastError) -> UInt64?
+    ) throws(HoldfastError) -> UInt64 {
+        do throws(HoldfastError) { if let length = try count() { return length } } catch {
+            throw error.status == .corrupt ? isDamaged(id, in: repository) : error
+        }
+        throw isTooMuch(id, in: repository)
+    }
+
+    private func isDamaged(_ id: EntityID, in repository: String) -> HoldfastError {
+        HoldfastError(
+            .corrupt,
+            "\(repository) \"\(id.text)\" is damaged and has no place in the index \"\(record.name)\": restore a backup, "
+                + "or save it anew, or delete it",
+            detail: [("repository", .text(repository)), ("id", .text(id.text)), ("index", .text(record.name))])
+    }
+
+    private func isTooMuch(_ id: EntityID, in repository: String) -> HoldfastError {
         let isText = definition.text != nil
-        let limits = isText ? (TextEntries.limit, TextEntries.byteLimit) : (IndexKeys.limit, IndexKeys.byteLimit)
-        throw HoldfastError(
+        let limits = isText ? (TextTerms.limit, TextTerms.byteLimit) : (IndexKeys.limit, IndexKeys.byteLimit)
+        return HoldfastError(
             .invalidEntity,
             "\(repository) \"\(id.text)\" would have more than \(limits.0) entries, or \(limits.1) bytes "
                 + "of keys, in the index \"\(record.name)\": shorten its arrays or texts, or drop the index",

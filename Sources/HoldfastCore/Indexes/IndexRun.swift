@@ -124,4 +124,6 @@ package struct IndexPiece: Sendable {
     /// That of each entry's entity.
     var versions: [CommitSequence] = []
     var bytes = 0
+    /// Of a text index, instead of entries.
+    var text: TextPiece?
 }

@@ -29,10 +29,10 @@ struct Plan: Sendable {
         var wantedField: Int?
         /// What the ranges stand for, as conditions on the index's paths: for `explain`.
         var bounds: [(path: Path, tests: [Filter.Test])] = []
-        /// The words whose entries in a text index are walked, or were.
-        var words: [[UInt8]] = []
-        /// The text index by which the ids were found that are walked.
-        var origin: Index?
+        /// What a text index is asked for, instead of ranges.
+        var search: WordSearch?
+        /// What it has found: the numbers of its documents, in order.
+        var documents: [UInt64]?
 
         /// Whether no entities are walked but those of listed ids.
         fileprivate var seeksNoRange: Bool {
@@ -112,21 +112,28 @@ struct Plan: Sendable {
     /// As that of a field held to one value: words are as selective as values are.
     private static let textScore = 2
 
-    /// Whether it walks the entries of one of several words that all which matches has. Fewer entities have all of them.
-    func walksPhrase(of search: WordSearch) -> Bool {
-        parts.count == 1 && !parts[0].words.isEmpty && Set(search.required ?? []).count > 1
+    /// Whether a text index has to be asked before it can be walked.
+    var asksForText: Bool { parts.contains { $0.search != nil } }
+
+    /// With what a text index has found for its one search. Where that is all that the filter asks, it need not be asked.
+    func found(_ documents: [UInt64], isExact: Bool, for filter: Filter) -> Plan {
+        let parts = parts.map { part in
+            var part = part
+            if part.search != nil { part.documents = documents }
+            return part
+        }
+        var plan = Plan(
+            parts: parts, isExact: isExact && parts.count == 1 && filter.conjuncts.count == 1, isSorted: isSorted)
+        plan.ranking = ranking
+        return plan
     }
 
-    /// Along the entries of the words that are looked for; of a phrase, whose words all that match have, along those of
-    /// the longest, which is likely the rarest.
+    /// By the documents that a text index finds.
     private static func text(of filter: Filter, _ indexes: [Index]) -> Plan? {
         for case .text(let search) in filter.conjuncts {
             guard let index = indexes.first(where: { $0.definition.text == search.definition }) else { return nil }
-            let words = search.required.map { [$0.max { $0.count < $1.count }!] } ?? Array(search.wanted)
-            let ranges = words.map(TextEntries.range(of:)).sorted { $0.lower.precedes($1.lower) }
-            let part = Plan.Part(index: index, ranges: ranges, meetsTwice: ranges.count > 1, words: words)
-            let isExact = search.isOfWordsAlone && filter.conjuncts.count == 1
-            return Plan(parts: [part], isExact: isExact, isSorted: false)
+            let part = Plan.Part(index: index, ranges: [], search: search)
+            return Plan(parts: [part], isExact: false, isSorted: false)
         }
         return nil
     }
@@ -188,6 +195,10 @@ extension Plan.Part {
         _ index: Index, of repository: RepositoryID, on snapshot: any StorageSnapshot, keysAlone: Bool,
         after: IndexScan.Position?, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
+        if let documents {
+            let texts = TextDocuments(index: index, snapshot: snapshot)
+            return try texts.walk(documents, keysAlone: keysAlone, after: after, body)
+        }
         var goesOn = true
         for range in isReversed ? ranges.reversed() : ranges where goesOn {
             // Those that an earlier walk has finished.

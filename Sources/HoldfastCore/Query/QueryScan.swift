@@ -46,10 +46,10 @@ package struct QueryScan {
 
     private var pace = Interrupt.Pace()
     private var isPlanned = false
-    /// Of a search by whose scores entities are answered, or of a phrase, until it is planned.
-    private var ranks: TextRanks?
-    /// Whether it has stopped before it was planned: what it has counted is of one snapshot.
-    var isRanking: Bool { ranks != nil }
+    /// Of a search, until it is planned.
+    private var hits: TextHits?
+    /// Whether it has stopped before it was planned: what it has read is of one snapshot.
+    var isSearching: Bool { hits != nil }
     /// Whether `begin` was told the plan.
     private(set) var hasBegun = false
     /// Whether the snapshot's candidates were all met.
@@ -206,8 +206,8 @@ package struct QueryScan {
             for: filter, among: indexes, key: key, seeksIDs: snapshot.seeksIDs,
             idsAreTexts: try idsAreTexts(repository, check, on: snapshot), sort: sort,
             indexSort: own.isEmpty ? sort : [], isLimited: isLimited)
-        if let search = filter.text, wantsScores || plan.walksPhrase(of: search) {
-            guard try rank(search, among: indexes, on: snapshot) else {
+        if let search = filter.text, wantsScores || plan.asksForText {
+            guard try find(search, among: indexes, on: snapshot) else {
                 isPaused = true
                 return
             }
@@ -230,31 +230,26 @@ package struct QueryScan {
         isPlanned = true
     }
 
-    /// Gives the plan its ranking. Answers false where it is time for a question before that.
-    private mutating func rank(
+    /// Gives the plan what the text index finds. Answers false where it is time for a question before that.
+    private mutating func find(
         _ search: WordSearch, among indexes: [Index], on snapshot: any StorageSnapshot
     ) throws(HoldfastError) -> Bool {
-        if ranks?.sequence != snapshot.sequence {
+        if hits?.sequence != snapshot.sequence {
             let index = indexes.first { $0.record.state == .ready && $0.definition.text == search.definition }
             guard let index else {
                 throw HoldfastError(
                     .conflict, "the text index by which the query is scored is not in its snapshot: ask again")
             }
-            // The index alone tells which they are, and their order, where nothing is asked for but its words.
-            let isRanked = own.isEmpty && plan.isExact && plan.parts.allSatisfy { $0.index == index }
-            ranks = TextRanks(
-                search, by: index, at: snapshot.sequence, best: isRanked ? bestCount : nil,
-                required: plan.walksPhrase(of: search) ? Set(search.required ?? []) : [])
+            // The best are those of the index alone where nothing else is asked for.
+            let isAlone = own.isEmpty && plan.parts.count == 1 && filter.conjuncts.count == 1
+            let wish = TextHits.Wish(
+                documents: plan.asksForText, ranking: wantsScores, best: isAlone ? bestCount : nil)
+            hits = TextHits(search, by: index, at: snapshot.sequence, wish)
         }
-        guard let (ranking, ids) = try ranks!.go(on: snapshot, &pace) else { return false }
-        ranks = nil
-        // Each id is a seek, which costs more than the next entity does along the index.
-        if let ids, !plan.walksPhrase(of: search) || ids.count <= Limits.inForce.planRanges {
-            var part = Plan.Part(index: nil, ranges: ids.sorted().map { KeyRange($0) })
-            (part.origin, part.words) = (plan.parts[0].index, plan.parts[0].words)
-            plan = Plan(parts: [part], isExact: false, isSorted: false)
-        }
-        if wantsScores { plan.ranking = ranking }
+        guard let answer = try hits!.go(on: snapshot, &pace) else { return false }
+        hits = nil
+        if let documents = answer.documents { plan = plan.found(documents, isExact: answer.isExact, for: filter) }
+        plan.ranking = answer.ranking
         return true
     }
 

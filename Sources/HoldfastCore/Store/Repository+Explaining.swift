@@ -88,7 +88,6 @@ extension Plan {
 
 extension Plan.Part {
     fileprivate func write(to writer: inout JSONWriter, isPointRead: Bool = false, showsBounds: Bool = true) {
-        let index = index ?? origin
         writer.member("access", index != nil ? "index" : isEverything && !isPointRead ? "scan" : "id")
         writer.member("index")
         if let index { writer.string(index.record.name) } else { writer.null() }
@@ -99,8 +98,8 @@ extension Plan.Part {
                     for test in tests { test.write(to: &writer) }
                 }
             }
-            if !words.isEmpty {
-                writer.member("$text", each: words) { writer, word in
+            if let search {
+                writer.member("$text", each: search.wanted) { writer, word in
                     writer.string(String(decoding: word, as: UTF8.self))
                 }
             }

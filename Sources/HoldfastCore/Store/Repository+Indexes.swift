@@ -84,6 +84,12 @@ extension Repository {
         while !isLast {
             // While the snapshot is held, the committer remembers what has changed since.
             let added = try store.read { snapshot throws(HoldfastError) in
+                if let text = index.definition.text {
+                    let run = try TextRun(
+                        index, text, of: record, after: position, in: snapshot, store.environment.limits)
+                    (position, isLast) = (run.last ?? position, run.isLast)
+                    return Result { () throws(HoldfastError) in try add(run, to: index.record, done, progress) }
+                }
                 let run = try IndexRun(index, of: record, after: position, in: snapshot, store.environment.limits)
                 (position, isLast) = (run.last ?? position, run.isLast)
                 return Result { () throws(HoldfastError) in try add(run, to: index.record, done, progress) }
@@ -112,6 +118,22 @@ extension Repository {
         var run = run
         while let piece = run.takePiece(of: index, store.environment.limits) {
             guard let state = try change(.buildIndex(index.id, piece)), !state.isDone else { return nil }
+            try store.requireSameProcess()
+            guard progress(done + UInt64(run.progress)) else { throw Self.stopped }
+            try store.requireSameProcess()
+            try Interrupt.look()
+        }
+        return UInt64(run.entityCount)
+    }
+
+    private func add(
+        _ run: consuming TextRun, to index: IndexRecord, _ done: UInt64, _ progress: (UInt64) -> Bool
+    ) throws(HoldfastError) -> UInt64? {
+        var run = run
+        while let text = try run.takePiece(store.environment.limits) {
+            let piece = IndexPiece(sequence: run.sequence, hasArrays: false, text: text)
+            guard let state = try change(.buildIndex(index.id, piece)), !state.isDone else { return nil }
+            run.note(state.numbers)
             try store.requireSameProcess()
             guard progress(done + UInt64(run.progress)) else { throw Self.stopped }
             try store.requireSameProcess()

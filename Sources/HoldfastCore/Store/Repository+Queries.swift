@@ -21,9 +21,7 @@ extension Repository {
         try store.requireOpen()
         return try store.read { snapshot throws(HoldfastError) in
             let texts = try snapshot.indexes(of: record.id).filter { $0.record.state == .ready }.map(\.definition.text)
-            var text = texts.lazy.compactMap { $0 }.first
-            text?.statistics = filters.textStatistics
-            return text
+            return texts.lazy.compactMap { $0 }.first
         }
     }
 

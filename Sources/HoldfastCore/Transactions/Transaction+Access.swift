@@ -161,7 +161,7 @@ extension Transaction {
         try withOpen(isRead: true) { state throws(HoldfastError) in
             var hasBegun = false
             let walked = try state.view.read { snapshot throws(HoldfastError) -> QueryScan? in
-                if hasBegun && (!isFirst || query.isRanking) { return nil }
+                if hasBegun && (!isFirst || query.isSearching) { return nil }
                 hasBegun = true
                 var scan = query
                 try scan.run(repository, check, on: snapshot, begin: { if isFirst { begin($0) } }, visit)

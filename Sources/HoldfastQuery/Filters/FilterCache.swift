@@ -3,8 +3,6 @@ package import HoldfastEnvironment
 /// Compiled filters by their text, so that a program that asks the same again, with other parameters, compiles once.
 package final class FilterCache: Sendable {
     private let limits: Limits
-    /// Of the repository's text index, by which searches are scored.
-    package let textStatistics = TextStatistics()
 
     private let templates = Lock<[[UInt8]: FilterTemplate]>([:])
 

@@ -24,10 +24,11 @@ package struct TextDefinition: Sendable, Equatable {
     package let language: String
     /// As they were given.
     package let stopWords: [[UInt8]]
-    /// What is known of the index by which this was found; it makes no definition another one.
-    package var statistics: TextStatistics?
     /// With their case and accents folded, not stemmed.
     let foldedStopWords: Set<[UInt8]>
+    /// The terms of stop words. An index does not have them where a stop word stands, and has where another word of that
+    /// term does.
+    package let stopTerms: Set<[UInt8]>
     let walks: WordWalks
 
     package init(
@@ -47,6 +48,17 @@ package struct TextDefinition: Sendable, Equatable {
             }
         }
         foldedStopWords = folded
+        var terms: Set<[UInt8]> = []
+        let stemming = try WordWalk(language: language)
+        for word in stopWords {
+            try word.withBytes { word throws(HoldfastError) in
+                try stemming.each(in: word) { word throws(HoldfastError) in
+                    terms.insert(Array(word.bytes))
+                    return true
+                }
+            }
+        }
+        stopTerms = terms
         walks = WordWalks(language: language, stopWords: folded)
     }
 

@@ -1,5 +1,13 @@
 package import HoldfastEnvironment
 
+/// How many entities a text index has, and how many words they have together.
+package struct TextTotals: Sendable, Equatable {
+    package var entities: UInt64 = 0
+    package var length: UInt64 = 0
+
+    package init() {}
+}
+
 /// How well entities match a search: BM25, as SQLite's FTS5 has it, but greater for the better.
 ///
 ///     score = sum over words:  idf * f * (k1 + 1) / (f + k1 * (1 - b + b * length / mean length))
@@ -18,7 +26,7 @@ package struct TextRanking: Sendable {
         private let entities: Double
         private let meanLength: Double
 
-        package init(_ totals: TextStatistics.Totals) {
+        package init(_ totals: TextTotals) {
             entities = Double(totals.entities)
             meanLength = totals.entities == 0 ? 0 : Double(totals.length) / entities
         }

@@ -14,9 +14,9 @@ package struct WordSearch: Sendable, Equatable {
     package let definition: TextDefinition
     /// Each once. The first are those that are looked for; then come those that stand in exclusions alone, and stop words
     /// of phrases.
-    private(set) var terms: [[UInt8]] = []
+    package private(set) var terms: [[UInt8]] = []
     private var numbers: [[UInt8]: Int] = [:]
-    private(set) var wantedCount = 0
+    package private(set) var wantedCount = 0
     /// The numbers of terms by what is quickly told of them.
     private var places: [[Int]] = []
     private var phrases: [Phrase] = []
@@ -27,9 +27,26 @@ package struct WordSearch: Sendable, Equatable {
     /// Whether whatever has a word that is looked for matches.
     package var isOfWordsAlone: Bool { phrases.isEmpty && exclusions.isEmpty }
 
-    /// Words of which all that match have each: those of phrases, without stop words, of which an index has none. Nil where
-    /// there is none.
-    package private(set) var required: [[UInt8]]?
+    /// What an index tells of a phrase: its words, each with its place in the phrase. Those are left out whose terms stop words
+    /// have, too: an index has no stop words.
+    package struct IndexedPhrase: Sendable, Equatable {
+        package var words: [(term: Int, place: Int)]
+        /// Whether none is left out.
+        package let isWhole: Bool
+
+        package static func == (left: Self, right: Self) -> Bool {
+            left.isWhole == right.isWhole && left.words.elementsEqual(right.words) { $0 == $1 }
+        }
+    }
+
+    package var indexedPhrases: [IndexedPhrase] { phrases.map(indexed) }
+    package var indexedExclusions: [IndexedPhrase] { exclusions.map(indexed) }
+
+    private func indexed(_ phrase: Phrase) -> IndexedPhrase {
+        let words = phrase.words.enumerated().filter { !definition.stopTerms.contains(terms[$0.element]) }
+        return IndexedPhrase(
+            words: words.map { (term: $0.element, place: $0.offset) }, isWhole: words.count == phrase.words.count)
+    }
 
     package init(
         _ text: [UInt8], language: String?, of definition: TextDefinition, what: String
@@ -71,8 +88,6 @@ package struct WordSearch: Sendable, Equatable {
                 }
             } else if piece.isPhrase {
                 phrases.append(Phrase(words.map { number($0.bytes) }))
-                let counted = words.filter { !$0.isStopWord }.map(\.bytes)
-                if !counted.isEmpty { required = (required ?? []) + counted }
             }
         }
         places = Array(repeating: [], count: Self.placeCount)
@@ -174,11 +189,8 @@ package struct WordSearch: Sendable, Equatable {
 
     /// Counts what is looked for in an entity.
     package func count(in document: UnsafeRawBufferPointer) throws(HoldfastError) -> Found {
-        let walker = JSONWalker(document)
-        let root: Int
-        do throws(CorruptJSON) { root = try walker.skipWhiteSpace(0) } catch { throw HoldfastError(error) }
         var found = Found(weights: Array(repeating: 0, count: wantedCount))
-        try definition.eachWord(in: walker, at: root) { word, weight, _ in
+        try definition.eachWord(in: document) { word, weight, _ in
             if word.isStopWord { return true }
             found.length += 1
             if let number = number(of: word.bytes), number < wantedCount { found.weights[number] += UInt64(weight) }

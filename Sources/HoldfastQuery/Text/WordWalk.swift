@@ -3,14 +3,14 @@ internal import HoldfastEnvironment
 
 /// Goes through the words of texts, as terms: what a text index keeps of a word, and what a search compares. Words are
 /// found by Unicode's rules, their case is folded, their endings are taken off, then their accents. Of one thread at a time.
-final class WordWalk {
+package final class WordWalk {
     /// Beyond so many bytes of its term a word does not count.
-    static let maxTermBytes = Int(HFWORDS_TERM_BYTES)
+    package static let maxTermBytes = Int(HFWORDS_TERM_BYTES)
 
-    struct Word {
+    package struct Word {
         /// Lent until the next word.
-        let bytes: UnsafeRawBufferPointer
-        let isStopWord: Bool
+        package let bytes: UnsafeRawBufferPointer
+        package let isStopWord: Bool
     }
 
     private let stemmer: OpaquePointer?

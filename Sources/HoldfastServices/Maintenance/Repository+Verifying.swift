@@ -144,12 +144,11 @@ private struct IndexCheck {
         var sum: UInt64 = 0
 
         mutating func add(_ key: UnsafeRawBufferPointer, _ entity: EntityView) {
-            var hasher = Hasher()
-            hasher.combine(bytes: key)
-            hasher.combine(key.count)
-            hasher.combine(bytes: entity.id)
-            hasher.combine(entity.number)
-            sum &+= UInt64(bitPattern: Int64(hasher.finalize()))
+            add(IndexCheck.hash(key, entity.id, entity.number))
+        }
+
+        mutating func add(_ hash: Int) {
+            sum &+= UInt64(bitPattern: Int64(hash))
             count += 1
         }
     }
@@ -168,13 +167,28 @@ private struct IndexCheck {
 
     var isOK: Bool { found == expected }
 
+    private static func hash(_ key: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer, _ number: Int64) -> Int {
+        var hasher = Hasher()
+        hasher.combine(bytes: key)
+        hasher.combine(key.count)
+        hasher.combine(bytes: id)
+        hasher.combine(number)
+        return hasher.finalize()
+    }
+
     mutating func expect(_ view: EntityView) {
-        for key in (try? IndexKeys(of: view.body, for: definition))?.keys ?? [] {
-            key.withBytes { expected.add($0, view) }
-        }
+        for hash in hashes(of: view) { expected.add(hash) }
+    }
+
+    /// Those of an entity's entries. What a text index has of it tells nothing of its number in the storage.
+    private func hashes(of view: EntityView) -> [Int] {
+        let keys = (try? IndexKeys(of: view.body, for: definition))?.keys ?? []
+        let number = definition.text == nil ? view.number : 0
+        return keys.map { key in key.withBytes { Self.hash($0, view.id, number) } }
     }
 
     mutating func walk(on snapshot: any StorageSnapshot) throws(HoldfastError) {
+        if definition.text != nil { return try walkText(on: snapshot) }
         var scan = IndexScan(
             index: index.record.id, repository: index.record.repository, range: .all, parts: .key)
         var found = Tally()
@@ -196,6 +210,27 @@ private struct IndexCheck {
             if keys.contains(where: { $0.elementsEqual(key) }) { right += 1 }
             return true
         }
+        self.right = right
+    }
+
+    private mutating func walkText(on snapshot: any StorageSnapshot) throws(HoldfastError) {
+        let walk = TextIndexWalk(index, on: snapshot)
+        var found = Tally()
+        try walk.visit { key, id in found.add(Self.hash(key, id, 0)) }
+        self.found = found
+        if found == expected {
+            right = found.count
+            return
+        }
+        var expected: Set<Int> = []
+        try snapshot.scanAsking(index.record.repository, after: nil) { view throws(HoldfastError) in
+            let hashes = hashes(of: view)
+            try Memory.ask(for: 32 * hashes.count)
+            expected.formUnion(hashes)
+            return true
+        }
+        var right: UInt64 = 0
+        try walk.visit { key, id in if expected.remove(Self.hash(key, id, 0)) != nil { right += 1 } }
         self.right = right
     }
 

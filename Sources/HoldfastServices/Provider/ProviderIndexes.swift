@@ -18,12 +18,16 @@ enum ProviderIndexes {
                 fresh.records[$0].repository == repository.id && fresh.records[$0].state != .dropping
             }
             if numbers.isEmpty { continue }
-            let definitions = try numbers.map { number throws(HoldfastError) in
-                try Index(fresh.records[number]).definition
-            }
+            let indexes = try numbers.map { number throws(HoldfastError) in try Index(fresh.records[number]) }
+            var texts = indexes.map { $0.definition.text == nil ? nil : TextUpkeep($0) }
             for (id, body) in try calls.fetchAll(repository.name, filter: .all) {
-                for (number, definition) in zip(numbers, definitions) {
+                for (place, number) in numbers.enumerated() {
+                    let definition = indexes[place].definition
                     guard let keys = body.withBytes({ body in try? IndexKeys(of: body, for: definition) }) else {
+                        continue
+                    }
+                    if definition.text != nil {
+                        try texts[place]?.add(keys, of: id)
                         continue
                     }
                     if keys.hasArrays { fresh.records[number].hasArrays = true }
@@ -31,6 +35,13 @@ enum ProviderIndexes {
                         let entry = MemoryState.IndexEntry(index: fresh.records[number].id, key: key, id: id)
                         fresh.entries[entry] = ()
                     }
+                }
+            }
+            for (place, number) in numbers.enumerated() {
+                for key in try texts[place]?.rows() ?? [] {
+                    let entry = MemoryState.IndexEntry(
+                        index: fresh.records[number].id, key: key, id: EntityID(unchecked: []))
+                    fresh.entries[entry] = ()
                 }
             }
         }

@@ -160,6 +160,8 @@ final class ProviderSnapshot: StorageSnapshot {
             var goesOn = true
             try entry.key.withBytes { key throws(HoldfastError) in
                 if scan.parts != .key {
+                    // Some lead to no entity.
+                    if entry.id.bytes.isEmpty { return }
                     _ = try fetch(EntityKey(scan.repository, entry.id)) { view throws(HoldfastError) in
                         goesOn = try visit(key, view)
                     }

@@ -31,6 +31,12 @@ extension MemoryState {
         _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         try walk(scan) { entry throws(HoldfastError) in
+            if entry.id.bytes.isEmpty {
+                guard scan.parts == .key else { return true }
+                return try entry.key.withBytes { key throws(HoldfastError) in
+                    try body(key, EntityView(id: UnsafeRawBufferPointer(start: nil, count: 0), number: 0))
+                }
+            }
             guard let entity = entities[EntityKey(scan.repository, entry.id)] else { return true }
             return try entry.key.withBytes { key throws(HoldfastError) in
                 try entity.lend(id: entry.id) { view throws(HoldfastError) in try body(key, view) }
@@ -72,6 +78,20 @@ extension MemoryState {
             (entry, _) throws(HoldfastError) in
             guard entry.index == index, entry.key == key else { return false }
             return try entry.id.bytes.withBytes(body)
+        }
+    }
+
+    /// See `StorageWrite.lastKeys`.
+    package func lastKeys(
+        in ranges: [KeyRange], of index: IndexID,
+        _ body: (Int, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        for (place, range) in ranges.enumerated() {
+            let scan = IndexScan(index: index, repository: 0, range: range, isReversed: true)
+            try walk(scan) { entry throws(HoldfastError) in
+                try entry.key.withBytes { key throws(HoldfastError) in try body(place, key) }
+                return false
+            }
         }
     }
 

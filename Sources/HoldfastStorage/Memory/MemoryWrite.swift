@@ -25,6 +25,13 @@ extension StateWrite {
         try state.ids(under: key, of: index.id, body)
     }
 
+    package func lastKeys(
+        in ranges: [KeyRange], of index: IndexRecord,
+        _ body: (Int, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        try state.lastKeys(in: ranges, of: index.id, body)
+    }
+
     package func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
         state.removeEntries(of: index, limit: limit)
     }

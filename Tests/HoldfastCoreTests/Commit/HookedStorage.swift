@@ -158,6 +158,13 @@ private final class HookedWrite: StorageWrite {
         try write.ids(under: key, of: index, body)
     }
 
+    func lastKeys(
+        in ranges: [KeyRange], of index: IndexRecord,
+        _ body: (Int, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        try write.lastKeys(in: ranges, of: index, body)
+    }
+
     func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
         try write.removeEntries(of: index, limit: limit)
     }

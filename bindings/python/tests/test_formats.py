@@ -107,3 +107,35 @@ def test_an_index_of_a_kind_that_a_newer_library_has_entered_beside_is_not_passe
         connection.close()
         with pytest.raises(holdfast.FormatTooNewError):
             songs.save({"id": "s2"})
+
+
+def test_a_text_index_of_a_former_kind_is_told_and_made_anew(path: str) -> None:
+    search = {"$text": {"$search": "gloria"}}
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        songs.save({"id": "s1", "title": "Gloria"})
+        songs.create_index(["title"], kind="text")
+        connection = sqlite3.connect(path)
+        with connection:
+            former = (
+                "UPDATE holdfast_index SET definition = replace(definition, '\"entries\":4', '\"entries\":3')"
+            )
+            assert connection.execute(former).rowcount == 1
+            connection.execute("INSERT OR REPLACE INTO holdfast_meta VALUES ('catalogue', 1000000)")
+        connection.close()
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        told = 'the text index "title_text" has entries of the kind 3, .* drop it and create it again'
+        for call in (
+            lambda: songs.save({"id": "s2"}),
+            lambda: songs.create_index(["title"], kind="text"),
+            songs.indexes,
+        ):
+            with pytest.raises(holdfast.UnsupportedError, match=told):
+                call()
+        with pytest.raises(holdfast.InvalidQueryError, match="text index"):
+            songs.find(search)
+        songs.drop_index("title_text")
+        songs.create_index(["title"], kind="text")
+        assert [song["id"] for song in songs.find(search)] == ["s1"]
+        assert store.verify()["ok"]

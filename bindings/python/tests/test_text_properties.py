@@ -169,6 +169,64 @@ while True:
                 assert found == scanned
 
 
+def test_a_build_that_is_killed_is_gone_on_with(tmp_path: Path) -> None:
+    path = str(tmp_path / "texts.db")
+    rng = random.Random(1)
+    entities = {str(n): {"id": str(n), "a": text(rng)} for n in range(1500)}
+    with holdfast.open(path) as store:
+        store.repository("texts").save_many(list(entities.values()))
+    program = f"""
+import holdfast, os, signal, sys
+store = holdfast.open({path!r})
+texts = store.repository("texts")
+def progress(done):
+    if done >= int(sys.argv[1]): os.kill(os.getpid(), signal.SIGKILL)
+    texts.save({{"id": "0", "a": f"roast {{done}}"}})
+    texts.delete("new", missing_ok=True)
+    texts.save({{"id": "new", "a": "dark"}})
+texts.create_index(["a"], kind="text", name="words", progress=progress)
+"""
+    # Each piece is of few entities, and of few words.
+    limits = {
+        "HOLDFAST_LIMITS": "indexPieceEntries=50,indexRunBytes=60000,textRowBytes=120,textFragmentBytes=10"
+    }
+    for done in (100, 300, 900, 1300):
+        killed = subprocess.run([sys.executable, "-c", program, str(done)], env={**os.environ, **limits})
+        assert killed.returncode == -signal.SIGKILL
+        with holdfast.open(path) as store:
+            texts = store.repository("texts")
+            assert [index["state"] for index in texts.indexes()] == ["building"]
+            texts.save({"id": "1", "a": f"light {done}"})
+            texts.delete(str(done), missing_ok=True)
+    with holdfast.open(path) as store:
+        texts = store.repository("texts")
+        texts.create_index(["a"], kind="text", name="words")
+        report = texts.verify()
+        assert report["ok"], report
+        for word in ("roast", "light", "900", "dark"):
+            found = {entity["id"] for entity in texts.find({"$text": {"$search": word}})}
+            ids = texts.ids()
+            assert found == {id for id in ids if texts.exists({"id": id, "$text": {"$search": word}})}
+
+
+def test_what_is_replaced_or_deleted_leaves_no_words_of_its_damaged_text(tmp_path: Path) -> None:
+    path = str(tmp_path / "texts.db")
+    with holdfast.open(path) as store:
+        texts = store.repository("texts")
+        texts.create_index(["a"], kind="text")
+        texts.save_many([{"id": str(n), "a": f"dark w{n}"} for n in range(400)])
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE holdfast_entity SET body = '{' WHERE id IN ('7', '300')")
+    file.close()
+    with holdfast.open(path) as store:
+        texts = store.repository("texts")
+        texts.save({"id": "7", "a": "light"})
+        texts.delete("300")
+        for word, count in (("w7", 0), ("w300", 0), ("dark", 398), ("light", 1)):
+            assert texts.count({"$text": {"$search": word}}) == count
+        assert texts.verify()["ok"]
+
+
 @pytest.mark.parametrize("place", ["memory:", "texts.db"])
 def test_a_renamed_repository_keeps_it_and_a_dropped_one_does_not(tmp_path: Path, place: str) -> None:
     asked = {"$text": {"$search": "coffee"}}
@@ -200,3 +258,39 @@ def test_a_backup_and_a_file_opened_again_have_it(tmp_path: Path) -> None:
             articles = store.repository("articles")
             assert [entity["id"] for entity in articles.find(asked)] == ["1"]
             assert articles.verify()["ok"]
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_it_takes_at_most_half_as_much_again_as_that_of_fts5(tmp_path: Path, in_place: bool) -> None:
+    rng = random.Random(1)
+    vocabulary = [
+        "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 10))) for _ in range(5000)
+    ]
+    weights = [1 / (n + 2) for n in range(5000)]
+    bodies = [" ".join(rng.choices(vocabulary, weights, k=rng.randint(80, 120))) for _ in range(2000)]
+
+    def bytes_of(path: Path, tables: str) -> int:
+        with sqlite3.connect(path) as file:
+            (size,) = file.execute("SELECT sum(pgsize) FROM dbstat WHERE name LIKE ?", (tables,)).fetchone()
+        file.close()
+        return int(size)
+
+    with holdfast.open(str(tmp_path / "ours.db")) as store:
+        texts = store.repository("texts")
+        if in_place:
+            texts.create_index(["a"], kind="text", language="porter")
+        for start in range(0, len(bodies), 100):
+            texts.add_many(
+                {"id": f"text-{n:05}", "a": bodies[n]} for n in range(start, min(len(bodies), start + 100))
+            )
+        if not in_place:
+            texts.create_index(["a"], kind="text", language="porter")
+    with sqlite3.connect(tmp_path / "theirs.db") as file:
+        file.execute(
+            "CREATE VIRTUAL TABLE texts USING fts5"
+            " (a, content = '', tokenize = 'porter unicode61 remove_diacritics 2')"
+        )
+        file.executemany("INSERT INTO texts (rowid, a) VALUES (?, ?)", enumerate(bodies))
+    file.close()
+    ours = bytes_of(tmp_path / "ours.db", "holdfast_index_%")
+    assert ours <= 1.5 * bytes_of(tmp_path / "theirs.db", "texts_%")

@@ -1,11 +1,11 @@
-extension Array {
-    /// Looks for something in an array that is ordered. `order` tells whether it comes before an element (a negative number),
+extension RandomAccessCollection where Index == Int {
+    /// Looks for something in an array, or a part of one, that is ordered. `order` tells whether it comes before an element (a negative number),
     /// is that element (0), or comes behind it. Answers where it stands; or where it would stand.
     @inlinable @inline(__always)
     public func search<Failure: Error>(
         _ order: (Element) throws(Failure) -> Int
     ) throws(Failure) -> (index: Int, isFound: Bool) {
-        var (low, high) = (0, count)
+        var (low, high) = (startIndex, endIndex)
         while low < high {
             let middle = (low + high) / 2
             let order = try order(self[middle])

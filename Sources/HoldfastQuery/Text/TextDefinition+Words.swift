@@ -1,13 +1,6 @@
 package import HoldfastEnvironment
 
 extension TextDefinition {
-    /// The words of an entity, each with the sum of its weights over all places where it stands.
-    package struct Counts {
-        package internal(set) var weights: [[UInt8]: UInt64] = [:]
-        /// How many words there are, stop words left out.
-        package internal(set) var length: UInt64 = 0
-    }
-
     /// Visits the words of an entity's texts, each with its weight and whether it is the first of its text, until `visit`
     /// answers false. Texts are what the fields lead to, and in arrays each element for itself. What is no text has no words.
     func eachWord(
@@ -63,24 +56,13 @@ extension TextDefinition {
         }
     }
 
-    /// What an index keeps of an entity. Of one with as many different words as `limit` nothing more is counted.
-    package func counts(of document: UnsafeRawBufferPointer, limit: Int) throws(HoldfastError) -> Counts {
+    /// The same of a text that is an entity.
+    package func eachWord(
+        in document: UnsafeRawBufferPointer, _ visit: (WordWalk.Word, Int64, Bool) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
         let walker = JSONWalker(document)
         let root: Int
         do throws(CorruptJSON) { root = try walker.skipWhiteSpace(0) } catch { throw HoldfastError(error) }
-        var counts = Counts()
-        try eachWord(in: walker, at: root) { word, weight, _ throws(HoldfastError) in
-            if word.isStopWord { return true }
-            counts.length += 1
-            let term = Array(word.bytes)
-            if let place = counts.weights.index(forKey: term) {
-                counts.weights.values[place] += UInt64(weight)
-            } else {
-                try counts.weights.askToGrow()
-                counts.weights[term] = UInt64(weight)
-            }
-            return counts.weights.count < limit
-        }
-        return counts
+        try eachWord(in: walker, at: root, visit)
     }
 }

@@ -1,0 +1,117 @@
+internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
+
+/// Finds what a text index tells of its documents, which are named by their numbers: see TextRows.swift.
+struct TextDocuments {
+    let index: Index
+    let snapshot: any StorageSnapshot
+
+    /// Rather than one for each row that is wanted, one walk reads all rows between the first and the last, where so many
+    /// documents at most lie there for each that is wanted: some more than in a row.
+    private static let density: UInt64 = 128
+
+    /// Visits documents, whose numbers are in order: the place among them, how many words it has, and its id. Those that the
+    /// index does not have are left out.
+    func visit(
+        _ numbers: ArraySlice<UInt64>,
+        _ visit: (Int, UInt64, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        var place = numbers.startIndex
+        while place < numbers.endIndex {
+            let first = numbers[place]
+            let span = numbers[numbers.endIndex - 1] - first
+            let isDense = span / Self.density <= UInt64(numbers.endIndex - place)
+            var range = TextRows.range(of: TextRows.documents, upTo: TextRows.Place(document: first))
+            var row: [UInt8]?
+            var scan = scan(range, isReversed: true)
+            try snapshot.scan(scan) { key, _ throws(HoldfastError) in
+                row = Array(key)
+                return false
+            }
+            guard let row else { return }
+            // Nothing lends while the next is sought.
+            try row.withBytes { row throws(HoldfastError) in try take(row, numbers, &place, visit) }
+            guard isDense, place < numbers.endIndex else {
+                // What is in no row behind this one is nowhere.
+                if place < numbers.endIndex, numbers[place] == first { place += 1 }
+                continue
+            }
+            range = TextRows.range(of: TextRows.documents)
+            range.lower = row + [0]
+            scan = self.scan(range)
+            try snapshot.scan(scan) { key, _ throws(HoldfastError) in
+                try take(key, numbers, &place, visit)
+                return place < numbers.endIndex
+            }
+            return
+        }
+    }
+
+    /// Lends the entities of documents, whose numbers are in order, until `body` answers false; each under a key by which a walk
+    /// goes on behind it. With `keysAlone` they have no texts.
+    func walk(
+        _ documents: [UInt64], keysAlone: Bool, after: IndexScan.Position?,
+        _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        var place = 0
+        if let after {
+            guard let last = after.key.withBytes({ NumberReader($0).first }) else { throw index.damage }
+            place = documents.partitioningIndex { $0 > last }
+        }
+        var count = Self.firstStretch
+        while place < documents.count {
+            let stretch = documents[place..<min(documents.count, place + count)]
+            (place, count) = (stretch.endIndex, Self.stretch)
+            var (numbers, keys): ([UInt64], [EntityKey]) = ([], [])
+            try visit(stretch) { place, _, id in
+                numbers.append(documents[place])
+                keys.append(EntityKey(index.record.repository, EntityID(unchecked: Array(id))))
+            }
+            var goesOn = true
+            func lend(_ place: Int, _ view: EntityView) throws(HoldfastError) -> Bool {
+                var key: [UInt8] = []
+                key.appendNumber(numbers[place])
+                goesOn = try key.withBytes { key throws(HoldfastError) in try body(key, view) }
+                return goesOn
+            }
+            if keysAlone {
+                for (place, key) in keys.enumerated() where goesOn {
+                    _ = try key.id.bytes.withBytes { id throws(HoldfastError) in
+                        try lend(place, EntityView(id: id, number: 0))
+                    }
+                }
+            } else {
+                for (place, key) in keys.enumerated() where goesOn {
+                    _ = try snapshot.fetch(key) { view throws(HoldfastError) in _ = try lend(place, view) }
+                }
+            }
+            if !goesOn { return }
+        }
+    }
+
+    /// So many ids are found at once; first fewer, because who reads may want no more.
+    private static let firstStretch = 16
+    private static let stretch = 128
+
+    private func scan(_ range: KeyRange, isReversed: Bool = false) -> IndexScan {
+        IndexScan(
+            index: index.record.id, repository: index.record.repository, range: range, isReversed: isReversed,
+            parts: .key)
+    }
+
+    /// Visits those that are in a row.
+    private func take(
+        _ row: UnsafeRawBufferPointer, _ numbers: ArraySlice<UInt64>, _ place: inout Int,
+        _ visit: (Int, UInt64, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        var reader = try PostingReader(row, of: index)
+        while place < numbers.endIndex, try reader.next() {
+            while place < numbers.endIndex, numbers[place] < reader.place.document { place += 1 }
+            if place < numbers.endIndex, numbers[place] == reader.place.document {
+                try visit(place, reader.count, UnsafeRawBufferPointer(rebasing: row[reader.rest]))
+                place += 1
+            }
+        }
+    }
+}
