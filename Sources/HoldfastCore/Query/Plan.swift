@@ -60,7 +60,9 @@ struct Plan: Sendable {
     var asTheyLie: Plan {
         var part = parts[0]
         part.isAsTheyLie = true
-        return Plan(parts: [part], isExact: isExact, isSorted: isSorted)
+        var plan = Plan(parts: [part], isExact: isExact, isSorted: isSorted)
+        plan.ranking = ranking
+        return plan
     }
 
     /// Whether an index has all that the filter asks.

@@ -1,6 +1,7 @@
 """Text indexes where words, searches and texts are at their edges."""
 
 import time
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
@@ -123,6 +124,18 @@ def test_scores_go_by_the_state_that_is_read() -> None:
             before = scores(texts)
         again.save_many(texts.find())
         assert before == scores(texts) == scores(again)
+
+
+def test_scores_stay_where_entities_are_read_as_they_lie(tmp_path: Path) -> None:
+    with holdfast.open(str(tmp_path / "texts.db")) as store:
+        texts = store.repository("texts")
+        texts.create_index(["a"], kind="text")
+        texts.save_many({"id": str(n), "a": "roast " * (n % 3) + "dark " * n, "n": n % 5} for n in range(50))
+        asked = {"$or": [search("roast"), {"n": 1}]}
+        found = texts.find(asked, sort={"s": SCORE}, fields={"s": SCORE})
+        assert found[0]["s"] > 0 and [it["s"] for it in found] == sorted(
+            (it["s"] for it in found), reverse=True
+        )
 
 
 def test_values_are_distinct_beside_an_index_of_their_words() -> None:
