@@ -51,7 +51,11 @@ class Handler(BaseHTTPRequestHandler):
         """Refuses, whatever the method, who asks for another host's page or comes from one."""
         if not super().parse_request():
             return False
-        self.place = urlsplit(self.path).path.lstrip("/")
+        try:
+            self.place = urlsplit(self.path).path.lstrip("/")
+        except ValueError:
+            self.send_error(HTTPStatus.BAD_REQUEST)
+            return False
         if self._is_own_host() and self._is_own_page():
             return True
         self.send_error(HTTPStatus.FORBIDDEN)
