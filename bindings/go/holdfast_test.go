@@ -247,15 +247,22 @@ func TestAnErrorOrAPanicInTheBodyRollsBackAndArrives(t *testing.T) {
 }
 
 func TestAnIdempotencyKeyAnswersTheFirstReceipt(t *testing.T) {
-	store, songs := memory(t, nil)
-	save := func() *Receipt {
+	store, _ := memory(t, nil)
+	songs, err := Of[Song](background, store, "songs", nil)
+	must(t, err)
+	play := func() *Receipt {
 		receipt, err := store.Transact(background, `{"idempotency_key": "k"}`, func(tx *Tx) error {
-			return ignore(songs.Within(tx).Save(background, Song{"s1", 1}))
+			song, _, err := songs.Within(tx).Fetch(background, "s1")
+			must(t, err)
+			return ignore(songs.Within(tx).Save(background, Song{"s1", song.Plays + 1})) // something else the second time
 		})
 		must(t, err)
 		return receipt
 	}
-	first, second := save(), save()
+	first, second := play(), play()
 	equal(t, second.Sequence, first.Sequence)
 	equal(t, second.Replayed && !first.Replayed, true)
+	song, _, err := songs.Fetch(background, "s1")
+	must(t, err)
+	equal(t, song.Plays, 1)
 }

@@ -23,6 +23,17 @@ static inline hf_status hf_go_submit(hf_transaction *transaction, uintptr_t toke
     return hf_transaction_submit(transaction, NULL, (void *)token, NULL, out_error);
 }
 
+static hf_status hf_go_nothing(hf_transaction *transaction, void *user_data, hf_error **out_error) {
+    (void)transaction, (void)user_data, (void)out_error;
+    return HF_OK;
+}
+
+/* Stores nothing, and answers the first receipt where the options' idempotency key was used. */
+static inline hf_status hf_go_known(hf_store *store, const char *options, hf_buffer *out_receipt,
+                                    hf_error **out_error) {
+    return hf_store_transact(store, hf_go_nothing, NULL, options, out_receipt, out_error);
+}
+
 static inline hf_status hf_go_observe(hf_store *store, const char *options, uintptr_t token,
                                       hf_stream **out_stream, hf_error **out_error) {
     return hf_stream_open(store, options, NULL, (void *)token, NULL, out_stream, out_error);

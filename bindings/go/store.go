@@ -3,9 +3,10 @@
 //	store, err := holdfast.Open(ctx, "music.db", nil)
 //	songs, err := holdfast.Of[Song](ctx, store, "songs", nil)
 //	receipt, err := store.Transact(ctx, nil, func(tx *holdfast.Tx) error { // runs again after a conflict
-//		song, err := songs.Within(tx).Fetch(ctx, "s1")
+//		song, found, err := songs.Within(tx).Fetch(ctx, "s1")
 //		...
-//		return songs.Within(tx).Save(ctx, song)
+//		_, err = songs.Within(tx).Save(ctx, song)
+//		return err
 //	})
 //
 // Calls end when their context does. Filters, updates, entities and options are JSON as the C API's headers describe: a
@@ -117,10 +118,41 @@ func (s *Store) Begin(ctx context.Context, opts any) (*Tx, error) {
 // maxAttempts is the library's own default.
 const maxAttempts = 100
 
+// known is the receipt of the commit that used the options' idempotency key; nil where none did, or there is no key.
+func (s *Store) known(ctx context.Context, opts any) (*Receipt, error) {
+	given, err := encoded(opts)
+	if err != nil {
+		return nil, err
+	}
+	var read struct {
+		Key string `json:"idempotency_key"`
+	}
+	if json.Unmarshal([]byte(given), &read) != nil || read.Key == "" {
+		return nil, nil // What is wrong with options Begin tells.
+	}
+	with, err := terminated(given)
+	if err != nil {
+		return nil, err
+	}
+	var buffer C.hf_buffer
+	err = s.call(ctx, func(e **C.hf_error) C.hf_status { return C.hf_go_known(s.handle, with, &buffer, e) })
+	text := take(&buffer)
+	if err != nil {
+		return nil, err
+	}
+	if receipt, err := receiptOf(text); err != nil || receipt.Replayed {
+		return receipt, err
+	}
+	return nil, nil
+}
+
 // Transact runs the body in a transaction and commits it; after a conflict it runs again, at most 100 times, as long as
 // the context allows. An error of the body's, or a panic, rolls back; one that wraps ErrConflict is a conflict. options: as for hf_transaction_begin. With an
-// idempotency key that was used the body runs, and its commit answers the first receipt.
+// idempotency key that was used the body does not run, and the first receipt is answered.
 func (s *Store) Transact(ctx context.Context, opts any, body func(tx *Tx) error) (*Receipt, error) {
+	if known, err := s.known(ctx, opts); known != nil || err != nil {
+		return known, err
+	}
 	tx, err := s.Begin(ctx, opts)
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ static napi_value cancel(napi_env env, napi_callback_info info) {
     return answer(env, status, error);
 }
 
-/* (store, description, repository, transaction or null, token): its end is an event. */
+/* (store, description, repository or null, transaction or null, token): its end is an event. */
 static napi_value operate(napi_env env, napi_callback_info info) {
     napi_value values[5];
     listener *self;
@@ -111,8 +111,8 @@ static napi_value operate(napi_env env, napi_callback_info info) {
     TRY(napi_get_value_double(env, values[4], &token));
     if (!text_of(env, values[1], &description, &length))
         return NULL;
-    hf_status status =
-        hf_operation_create_on(self->store, description, length, &repository, 1, &operation, &error);
+    hf_status status = hf_operation_create_on(self->store, description, length, &repository,
+                                              repository != NULL, &operation, &error);
     free(description);
     if (status == HF_OK)
         status =

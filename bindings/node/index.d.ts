@@ -137,12 +137,12 @@ export class Store {
   begin(options?: TransactionOptions): Transaction;
   /**
    * Runs the body in a transaction and commits it; after a conflict it runs again. What the body throws rolls back and
-   * arrives here. With an idempotency key that was used the body runs, and its commit answers the first receipt.
+   * arrives here. With an idempotency key that was used the body does not run: no value, and the first receipt.
    */
   transact<T>(
     body: (transaction: Transaction) => T | Promise<T>,
     options?: TransactOptions,
-  ): Promise<{ value: T; receipt: Receipt }>;
+  ): Promise<{ value: T | undefined; receipt: Receipt }>;
   /** Follows what is committed. */
   observe(options?: ObserveOptions): Promise<Live<CommitNews>>;
   /** Refuses new work, rolls back open transactions, finishes and tells what was accepted. */

@@ -160,6 +160,12 @@ class Store {
   async transact(body, options = {}) {
     if (typeof body !== "function") throw new TypeError("transact runs a function");
     const { max_attempts: most = MAX_ATTEMPTS, ...others } = options;
+    const { idempotency_key } = others;
+    if (idempotency_key !== undefined) {
+      // Of no steps: it stores nothing, and answers null where the key was used.
+      const known = await this.operate({ steps: [], idempotency_key, when_full: "refuse" }, null, null);
+      if (known.value === "null") return { value: undefined, receipt: JSON.parse(known.receipt) };
+    }
     let transaction = this.begin(others);
     for (let attempt = 1; ; attempt++) {
       try {

@@ -133,10 +133,15 @@ test("what the body throws rolls back and arrives", withStore({}, async (store, 
 }));
 
 test("an idempotency key answers the first receipt", withStore({}, async (store, songs) => {
-  const save = () => store.transact((t) => songs.within(t).save({ id: "s1" }), { idempotency_key: "k" });
-  const [first, second] = [await save(), await save()];
+  await songs.save({ id: "s1", plays: 0 });
+  const play = () => store.transact(async (t) => { // the second time it would write something else
+    const { plays } = await songs.within(t).fetch("s1");
+    return (await songs.within(t).save({ id: "s1", plays: plays + 1 })).entity.plays;
+  }, { idempotency_key: "k" });
+  const [first, second] = [await play(), await play()];
   assert.equal(second.receipt.sequence, first.receipt.sequence);
   assert.deepEqual([first.receipt.replayed, second.receipt.replayed], [false, true]);
+  assert.deepEqual([first.value, second.value, (await songs.fetch("s1")).plays], [1, undefined, 1]);
 }));
 
 test("commits are told in order, and the loop goes on meanwhile", withStore({}, async (store, songs) => {
