@@ -170,6 +170,78 @@ def test_long_values_are_folded_and_nested_ones_open(at_songs: Page) -> None:
     assert "as=text" in page.driver.current_url
 
 
+def test_a_field_may_be_called_as_the_browser_calls_its_own(at_songs: Page, music: holdfast.Store) -> None:
+    page = at_songs
+    odd = music.repository("constructor")
+    odd.save_many(
+        [{"id": "a", "constructor": "mine", "toString": 1}, {"id": "b"}, {"id": "c", "__proto__": 5}]
+    )
+    odd.create_index("toString", name="valueOf")
+    show(page, "data", "constructor")
+    page.wait(lambda: page.status() == "3 of 3")
+    assert set(page.headings()) == {"id", "constructor", "toString", "__proto__"}
+    assert "native code" not in page.text("#main") and '"mine"' in page.text("table")
+    show(page, "shape", "constructor")
+    page.wait(lambda: "valueOf" in page.text("#main"))
+    assert "NaN" not in page.text("body")
+
+
+def test_each_button_takes_its_own_edit_back(music: holdfast.Store, page: Page) -> None:
+    with (
+        holdfast.open("memory:") as other,
+        Inspector([music, other], write=True) as inspector,
+    ):
+        songs, notes = music.repository("songs"), other.repository("notes")
+        notes.save({"id": "n", "text": "first"})
+        page.open(inspector.link())
+
+        def change(store: int, repository: str, id: str, text: str) -> None:
+            page.script("location.hash = arguments[0]", f"#/{store}/entity/{repository}/{id}")
+            page.wait(lambda: page.text("h1") == id and page.text(".tree"))
+            page.press("E")
+            page.wait(lambda: page.script("return document.activeElement.tagName") == "TEXTAREA")
+            page.script("document.activeElement.value = arguments[0]", text)
+            page.press("Control+Enter")
+            page.wait(lambda: page.focused() == "Save")
+            page.press("Enter")
+            page.wait(lambda: not page.script("return document.querySelector('dialog')"))
+
+        press = "document.querySelectorAll('#notes button')[arguments[0]].click()"
+        before = songs["s0001"]
+        change(0, "songs", "s0001", '{"id":"s0001"}')
+        change(1, "notes", "n", '{"id":"n","text":"second"}')
+        # That of the first store, while the second is shown, and where both are their store's first edit.
+        page.script(press, 0)
+        page.wait(lambda: songs["s0001"] == before)
+        assert notes["n"]["text"] == "second"
+        page.script(press, 0)
+        page.wait(lambda: notes["n"]["text"] == "first")
+        page.driver.get("about:blank")
+
+
+def test_who_looked_away_while_the_connection_was_lost_is_told_again(
+    at_songs: Page, music: holdfast.Store
+) -> None:
+    page = at_songs
+    page.script("""
+        Object.defineProperty(document, "hidden", { get: () => window.isHidden === true });
+        window.look = (away) => {
+          window.isHidden = away;
+          document.dispatchEvent(new Event("visibilitychange"));
+        };
+        const asked = window.fetch;
+        window.fetch = (what, how) => window.isCut && `${what}`.includes("api/changes")
+          ? Promise.reject(new TypeError("cut")) : asked(what, how);
+        window.isCut = true;
+    """)
+    show(page, "changes")
+    page.wait(lambda: "tried again" in page.text(".view > .wrong"))
+    page.script("window.look(true); window.isCut = false; window.look(false)")
+    page.wait(lambda: page.text(".view > .wrong") == "")
+    music.repository("songs").save({"id": "told"})
+    page.wait(lambda: "told" in page.text(".changes"))
+
+
 def test_a_query_is_proposed_marked_remembered_and_in_the_address(at_songs: Page) -> None:
     page = at_songs
     page.click(".editor textarea")

@@ -46,6 +46,8 @@ export function show(element, { names: [repository], query }, { heading, canWrit
   }
 
   async function search() {
+    // An edit may be undone when another view is shown.
+    if (asked.signal.aborted) return;
     const number_ = ++run;
     stop?.();
     stop = null;

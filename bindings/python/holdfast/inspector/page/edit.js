@@ -3,7 +3,7 @@
 import { dialog, make, note } from "./dom.js";
 import { difference } from "./diff.js";
 import { JsonError, parse, pretty, strict } from "./json.js";
-import { ask } from "./session.js";
+import { ask, chosenStore } from "./session.js";
 
 /**
  * Edits an entity { repository, id, version, text }, or one value of it, a node with its path. `version` "0"
@@ -93,14 +93,17 @@ export function remove(entity, changed) {
 let last = null;
 
 function tell(words, answer, changed) {
-  last = { number: answer.edit.number, changed };
-  note(words, { action: ["Undo", () => undo()] });
+  const made = { store: chosenStore(), number: answer.edit.number, changed };
+  last = made;
+  note(words, { action: ["Undo", () => takeBack(made)] });
   changed(answer);
 }
 
-/** Takes the last edit back, whose entity has to be as that left it. */
-export async function undo() {
-  let undone = last;
+/** Takes the last edit of the shown store back, whose entity has to be as that left it. */
+export const undo = () => takeBack(last?.store === chosenStore() ? last : null);
+
+async function takeBack(undone) {
+  const store = undone?.store ?? chosenStore();
   try {
     if (!undone) {
       const { edits } = await ask("edits");
@@ -108,8 +111,8 @@ export async function undo() {
       if (!edit) return note("There is nothing to undo.");
       undone = { number: edit.number, changed: () => {} };
     }
-    const answer = await ask("undo", { number: undone.number });
-    last = null;
+    const answer = await ask("undo", { store, number: undone.number });
+    if (undone === last) last = null;
     note("It is as it was before.");
     undone.changed(answer);
   } catch (refusal) {

@@ -31,7 +31,7 @@ export function grid({ label, open, peek, sort, more, columns, keep }) {
   const shown = () => names.filter((name) => !columns.hidden?.includes(name));
 
   function width(name) {
-    if (columns.widths?.[name]) return columns.widths[name];
+    if (Object.hasOwn(columns.widths ?? {}, name)) return columns.widths[name];
     const longest = Math.max(name.length + 3, ...rows.slice(0, 50).map((row) => Math.min(40, row.members[name]?.length ?? 0)));
     return Math.max(NARROWEST, Math.min(340, 22 + 7.9 * longest));
   }
@@ -170,6 +170,8 @@ export function grid({ label, open, peek, sort, more, columns, keep }) {
     focus: () => focusCell(at.row, at.column),
     /** Shows rows in the place of what was there, or behind it. `classes` marks rows by their ids. */
     show(given, { key: idName = key, sort: by = {}, isMore = false, end = true, classes = new Map() } = {}) {
+      // What a row lacks is nothing of the browser's own: a field may be called "constructor".
+      for (const { members, cut } of given) [members, cut].forEach((it) => Object.setPrototypeOf(it, null));
       rows = isMore ? rows.concat(given) : given;
       [key, order, marks, isEnd] = [idName, by, classes, end];
       const found = [...new Set(rows.slice(-200).concat(rows.slice(0, 200)).flatMap((row) => Object.keys(row.members)))];

@@ -17,7 +17,7 @@ const FRESH = 30_000;
 const OF_REPOSITORY = { data: ["Entities", dataView], aggregate: ["Pipeline", aggregateView], shape: ["Shape and indexes", shapeView] };
 const VIEWS = { data: dataView, aggregate: aggregateView, shape: shapeView, entity: entityView, changes: changesView, store: storeView };
 const main = document.getElementById("main"), side = document.getElementById("side"), top_ = document.getElementById("top");
-let stores = [], store = null, end = () => {}, counts = {}, countedAt = 0, refreshed = 0;
+let stores = [], store = null, end = () => {}, counts = Object.create(null), countedAt = 0, refreshed = 0;
 
 /** Shows that there is nothing to show, and why. */
 function showNothing(title, ...words) {
@@ -109,7 +109,7 @@ async function openStore(wanted) {
   if (wanted >= stores.length) wanted = 0;
   if (store && chosenStore() === wanted) return;
   chooseStore(wanted);
-  counts = {};
+  counts = Object.create(null);
   refreshed += 1;
   store = await ask("overview");
   await readStoreMemory();

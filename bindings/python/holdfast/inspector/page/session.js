@@ -56,10 +56,15 @@ export async function ask(name, given = {}, signal = undefined) {
  * lost is made again, and while nobody sees the page there is none: a browser has few for all tabs.
  */
 export function listen(name, given, { line, state = () => {} }) {
-  let controller = null, ended = false, wait = 500, timer = null;
+  let controller = null, ended = false, wait = 500, timer = null, rest = null;
 
   async function connect() {
-    controller = new AbortController();
+    const mine = controller = new AbortController();
+    await hear();
+    if (controller === mine) controller = null;
+  }
+
+  async function hear() {
     try {
       const response = await request(name, typeof given === "function" ? given() : given, controller.signal);
       if (!response.ok) {
@@ -102,9 +107,12 @@ export function listen(name, given, { line, state = () => {} }) {
   }
 
   function changeVisibility() {
-    clearTimeout(timer);
-    if (document.hidden) timer = setTimeout(() => controller?.abort(), 30000);
-    else if (controller?.signal.aborted && !ended) connect();
+    clearTimeout(rest);
+    if (document.hidden) rest = setTimeout(() => controller?.abort(), 30000);
+    else if (!controller && !ended) {
+      clearTimeout(timer);
+      connect();
+    }
   }
 
   document.addEventListener("visibilitychange", changeVisibility);
@@ -112,6 +120,7 @@ export function listen(name, given, { line, state = () => {} }) {
   return () => {
     ended = true;
     clearTimeout(timer);
+    clearTimeout(rest);
     document.removeEventListener("visibilitychange", changeVisibility);
     controller?.abort();
   };

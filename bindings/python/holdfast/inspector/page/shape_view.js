@@ -52,7 +52,7 @@ export function show(element, { names: [repository] }, { canWrite, heading }) {
           make("td", { class: "mono", text: it.name }), make("td", { class: "mono", text: words(it) }),
           make("td", {}, make("span", { class: "badge", text: it.kind === "text" ? `words, ${it.language}` : it.unique ? "unique" : "values" }), it.expire_after_ms !== undefined ? make("span", { class: "badge", text: `expires after ${number(it.expire_after_ms / 1000)} s` }) : null),
           make("td", {}, make("span", { class: `badge ${it.state === "ready" && !it.outdated ? "good" : "warn"}`, text: it.outdated ? "outdated" : it.state })),
-          make("td", { class: "figure", text: entries[it.name] === undefined ? "–" : number(entries[it.name]) }),
+          make("td", { class: "figure", text: !Object.hasOwn(entries, it.name) ? "–" : number(entries[it.name]) }),
           make("td", {}, canWrite ? make("button", { type: "button", class: "bad", text: "Drop", "aria-label": `Drop ${it.name}`, onclick: () => drop(it) }) : null))))) : make("p", { class: "quiet", text: "There are none: each filter but one of ids looks at every entity." }),
       make("div", { class: "row" },
         canWrite ? make("button", { type: "button", class: "main", text: "Make an index", onclick: () => makeIndex(repository, null, load) }) : make("span", { class: "quiet", text: "Start it with --write to make and drop indexes." }),
