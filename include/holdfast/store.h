@@ -115,12 +115,12 @@ typedef struct hf_store hf_store;
  * database needs the right to create tables there, every other one SELECT, INSERT, UPDATE and DELETE on those
  * whose names begin with "holdfast_"; with "read_only" SELECT. Each read asks the server whether it is still
  * the newest state that the cache holds; a snapshot in use is a transaction there, and keeps its vacuum from
- * what it sees until "snapshot_max_age_ms" have passed. An id has 2,600 bytes at most, and so has the key of
- * an index's entry with its id: beyond that a commit is HF_INVALID_ID or HF_INVALID_ENTITY. A server that
- * lost commits, because a replica that was behind was promoted, or a backup was restored, answers HF_IO to
- * whoever knows of them, until the store is closed and opened again. When a connection is lost in the middle
- * of a commit, a new one finds out what became of it; HF_COMMIT_UNKNOWN is left where the server does not
- * come back. hf_store_backup and hf_store_compact are HF_UNSUPPORTED: take pg_dump, or hf_store_export.
+ * what it sees until "snapshot_max_age_ms" have passed. The key of an index's entry has, with its id, 2,600
+ * bytes at most: beyond that a commit is HF_INVALID_ENTITY. A server that lost commits, because a replica
+ * that was behind was promoted, or a backup was restored, answers HF_IO to whoever knows of them, until the
+ * store is closed and opened again. When a connection is lost in the middle of a commit, a new one finds out
+ * what became of it; HF_COMMIT_UNKNOWN is left where the server does not come back. hf_store_backup and
+ * hf_store_compact are HF_UNSUPPORTED: take pg_dump, or hf_store_export.
  *
  * out_store receives the handle, freed with hf_store_free.
  *

@@ -155,7 +155,8 @@ def test_a_command_that_reads_creates_and_changes_nothing(tmp_path: Path, filled
         name, *rest = words.split()
         call(name, tmp_path / "typo.db", *rest, code=3)
     assert not (tmp_path / "typo.db").exists()
-    assert "no repository" in run("find", filled, "typo", code=3).stderr
+    told = run("find", filled, "typo", code=3).stderr
+    assert "no repository" in told and told.count("which it has") == 1
     with holdfast.open(filled, read_only=True) as store:
         assert len(store.describe()["repositories"]) == 1
 

@@ -5,7 +5,10 @@ import re
 #: Advice of the library, and what helps whoever types commands. What no line here matches stays as it is.
 _ADVICE = (
     ('allow "create", or check the path', "check the path (put, import and shell --create make one)"),
-    ('open it with "create": true', "holdfast info tells which it has, and put and import create one"),
+    (
+        '(see which it has, or )?open it with "create": true',
+        "holdfast info tells which it has, and put and import create one",
+    ),
     ("open it for writing once", "put something into it, or remove it"),
     ('[:;] open (it )?with "read_only": true( to read it)?', ""),
     ('open it (without "read_only"|with "read_only": false) to write', "leave --read-only out"),
