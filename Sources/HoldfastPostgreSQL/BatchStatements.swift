@@ -11,7 +11,8 @@ struct BatchStatements {
 
     private let store: Int64
     private let isUnwanted: (() -> Bool)?
-    private let run: Run
+    /// Nil where all go in one statement.
+    private let run: Run?
     /// What comes before the other sources of rows.
     private let guarding: String
     private(set) var ready: [Statement] = []
@@ -33,7 +34,7 @@ struct BatchStatements {
     init(_ store: Int64) {
         self.store = store
         isUnwanted = nil
-        run = { _ in [] }
+        run = nil
         guarding = "moved, "
     }
 
@@ -55,7 +56,7 @@ struct BatchStatements {
 
     private mutating func flush() throws(HoldfastError) {
         if isUnwanted?() ?? false { throw Interrupt.cancelled }
-        if ready.isEmpty { return }
+        guard let run, !ready.isEmpty else { return }
         _ = try run(ready)
         ready = []
         bytes = 0

@@ -131,6 +131,30 @@ import Testing
         try other.close(head: 0)
     }
 
+    @Test func `a batch that just fits into one statement is stored whole`() throws {
+        let (one, other) = try pair("full")
+        let limit = BatchStatements.partBytes
+        for (number, room) in [1, 40, 200, 4_000].enumerated() {
+            let sequence = CommitSequence(number + 2)
+            let text = String(repeating: "x", count: limit - room - 35)
+            var full = batch(["a": text], at: sequence)
+            full.idempotency = [
+                IdempotencyRecord(key: [1], fingerprint: 1, sequence: sequence, time: 1, receipt: Array(text.utf8))
+            ]
+            #expect(full.suitsOneStatement)
+            let write = try one.beginWrite(durable: true)
+            try write.apply(full)
+            guard case .stored = try write.commit() else { throw HoldfastError(.internal, "it is not stored") }
+            let snapshot = try other.beginSnapshot()
+            defer { snapshot.close() }
+            #expect(try snapshot.commitLog(after: sequence - 1)?.map(\.sequence) == [sequence])
+            #expect(try snapshot.idempotencyRecord([1])?.receipt.count == text.utf8.count)
+            #expect(try other.text("a")?.utf8.count == text.utf8.count + 2)
+        }
+        try one.close(head: 0)
+        try other.close(head: 0)
+    }
+
     @Test func `what does not fit into one statement is stored behind the lock`() throws {
         let (one, other) = try pair("large")
         let large = String(repeating: "x", count: 5 << 20)
