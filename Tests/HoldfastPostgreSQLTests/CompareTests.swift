@@ -117,6 +117,24 @@ import Testing
         try other.close(head: 0)
     }
 
+    @Test func `who stops waiting for the row soon waits no more at the server`() throws {
+        let (one, other) = try pair("waiting")
+        #expect(try one.lockRow(until: .max))
+        for _ in 0..<4 {
+            #expect(try !other.lockRow(until: Connection.now() + 20_000_000))
+            other.releaseWriteLock()
+        }
+        let end = Connection.now() + 10_000_000_000
+        var count = ""
+        repeat {
+            count = cluster.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+        } while count != "0" && Connection.now() < end
+        #expect(count == "0")
+        one.releaseWriteLock()
+        try one.close(head: 0)
+        try other.close(head: 0)
+    }
+
     @Test func `a commit that was resolved as not stored never is, however late it arrives`() throws {
         let (one, other) = try pair("late")
         let late = try one.beginWrite(durable: true)
