@@ -217,6 +217,40 @@ def marked(page: Page, how: str) -> list[str]:
     return page.script(f"return [...document.querySelectorAll('tr.{how}')].map(it => it.dataset.id)")
 
 
+def test_who_comes_back_from_an_entity_goes_on_where_he_was(at_songs: Page) -> None:
+    page = at_songs
+    page.press("/")
+    page.type("{plays: {$lt: 20}")
+    page.press("Control+Enter")
+    page.wait(lambda: page.ids()[:1] == ["s0000"] and "of 2,000" not in page.status())
+    status, ids = page.status(), page.ids()
+    page.press("Escape", "Down", "Down", "Enter")
+    page.wait(lambda: page.text("h1") == ids[2] and page.text(".tree"))
+    page.press("Escape")
+    page.wait(lambda: page.status() == status)
+    assert page.ids() == ids
+    page.wait(lambda: page.focused() == ids[2])
+    page.press("Down", "Enter")
+    page.wait(lambda: page.text("h1") == ids[3])
+
+
+def test_what_was_typed_is_not_lost_with_one_key(at_songs: Page) -> None:
+    page = at_songs
+    open_entity(page, "s0004")
+    page.press("E")
+    page.wait(lambda: page.focused("aria-label") == "Entity as JSON")
+    page.press("Escape")
+    page.wait(lambda: not page.script("return document.querySelector('dialog')"))
+    page.press("E")
+    page.wait(lambda: page.focused("aria-label") == "Entity as JSON")
+    page.type("typed")
+    page.press("Escape")
+    page.wait(lambda: "lost" in page.text("dialog .wrong"))
+    assert page.script("return document.activeElement.value").startswith("typed")
+    page.press("Escape")
+    page.wait(lambda: not page.script("return document.querySelector('dialog')"))
+
+
 def test_no_task_needed_more_than_is_told_of_keys(at_songs: Page) -> None:
     page = at_songs
     page.press("?")

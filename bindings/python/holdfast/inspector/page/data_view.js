@@ -8,7 +8,7 @@ import { JsonError, parse, pretty } from "./json.js";
 import { recall, remember } from "./memory.js";
 import { picture, proposal, sentence } from "./plan.js";
 import { queryForm } from "./query_form.js";
-import { address, go, note } from "./route.js";
+import { address, go, leave, note, whereLeft } from "./route.js";
 import { ask, chosenStore, listen } from "./session.js";
 import { sampledShape } from "./shapes.js";
 import { tree } from "./tree.js";
@@ -31,7 +31,7 @@ export function show(element, { names: [repository], query }, { heading, canWrit
   const table = grid({
     label: `Entities of ${repository}`, columns,
     keep: (chosen) => remember(`columns ${repository}`, chosen),
-    open: (row) => go(address(chosenStore(), "entity", [repository, row.id])),
+    open,
     peek, sort, more,
   });
   const bar = make("div", { class: "bar-above row" }, status, make("span", { class: "gap" }),
@@ -40,6 +40,11 @@ export function show(element, { names: [repository], query }, { heading, canWrit
   // Out of the fields, where keys are commands again.
   form.element.addEventListener("keydown", (event) => { if (event.key === "Escape") { table.rows.length ? table.focus() : table.element.focus(); } });
   element.append(form.element, wrong, planBox, bar, make("div", { class: "data" }, table.element, peekBox));
+
+  function open(row) {
+    leave(chosenStore(), repository, location.hash, row.id);
+    go(address(chosenStore(), "entity", [repository, row.id]));
+  }
 
   function chosen() {
     return { repository, ...form.read(), limit: PAGE };
@@ -71,6 +76,9 @@ export function show(element, { names: [repository], query }, { heading, canWrit
         next = found.next;
         key = found.key;
         table.show(found.rows, { key, sort: asks.sort ?? {}, end: !next });
+        // Who comes back from an entity goes on at its row.
+        const { list, id } = whereLeft(chosenStore(), repository);
+        if (id !== null && list === location.hash && document.activeElement === document.body) table.focus(id);
         tellTotal("");
       }
       explain(asks, number_);
@@ -209,7 +217,7 @@ export function show(element, { names: [repository], query }, { heading, canWrit
     peekBox.replaceChildren(
       make("div", { class: "row" }, make("strong", { class: "mono", text: name }), make("span", { class: "quiet mono", text: row.id }), make("span", { class: "gap" }),
         make("button", { class: "plain", type: "button", text: "Copy", onclick: () => copy(node.value ?? pretty(node), "The value") }),
-        make("button", { class: "plain", type: "button", text: "Open", onclick: () => go(address(chosenStore(), "entity", [repository, row.id])) }),
+        make("button", { class: "plain", type: "button", text: "Open", onclick: () => open(row) }),
         make("button", { class: "plain", type: "button", "aria-label": "Close", onclick: close }, sign("close"))),
       shown?.element ?? make("pre", { class: "mono", tabindex: "0", text: node.value ?? node.raw }),
       make("p", { class: "quiet", text: bytes(new TextEncoder().encode(text).length) }));

@@ -25,6 +25,15 @@ export function edit(entity, { node = null, path = [], changed }) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); check(); }
   });
   if (node) area.rows = Math.min(18, area.value.split("\n").length + 1), area.classList.add("small");
+  const begun = area.value;
+  let isWarned = false;
+  area.addEventListener("input", () => { isWarned = false; });
+  box.addEventListener("cancel", (event) => {
+    if (isWarned || area.value === begun) return;
+    event.preventDefault();
+    isWarned = true;
+    wrong.textContent = "Escape again, and what you typed is lost.";
+  });
   area.focus();
   area.setSelectionRange(0, node ? area.value.length : 0);
 

@@ -5,7 +5,7 @@ import { setCommands } from "./commands.js";
 import { edit, remove, undo } from "./edit.js";
 import { coloured } from "./grid.js";
 import { parse, pretty } from "./json.js";
-import { address, current, go, note } from "./route.js";
+import { address, current, go, note, whereLeft } from "./route.js";
 import { ask, chosenStore } from "./session.js";
 import { tree } from "./tree.js";
 
@@ -21,7 +21,7 @@ export function show(element, { names: [repository, id], query }, { canWrite }) 
   const past = make("section", { class: "past", "aria-labelledby": "past-heading" }, make("h2", { id: "past-heading", tabindex: "-1", text: "Changes" }), make("p", { class: "quiet", text: "…" }));
   element.append(
     make("div", { class: "heading" },
-      make("a", { class: "button", href: address(chosenStore(), "data", [repository]), "aria-label": `All of ${repository}` }, sign("back"), repository),
+      make("a", { class: "button", href: whereLeft(chosenStore(), repository).list, "aria-label": `All of ${repository}` }, sign("back"), repository),
       make("h1", { class: "mono", text: id }), make("span", { class: "gap" }), actions),
     facts, wrong, make("div", { class: "entity" }, body, past));
   let entity = null, shown = null, isText = query.as === "text";
@@ -108,7 +108,7 @@ export function show(element, { names: [repository, id], query }, { canWrite }) 
     { name: "See its changes (history)", key: "h", run: () => past.firstChild.focus() },
     { name: "Copy the entity", key: "y", run: copyAll },
     { name: "Copy the link to it", run: copyLink },
-    { name: `Back to ${repository}`, key: "Escape", run: () => go(address(chosenStore(), "data", [repository])) },
+    { name: `Back to ${repository}`, key: "Escape", run: () => go(whereLeft(chosenStore(), repository).list) },
     canWrite && { name: "Edit the entity", key: "E", run: change },
     canWrite && { name: "Delete the entity", key: "D", run: () => entity && remove(entity, load) },
     canWrite && { name: "Undo the last edit", key: "u", run: undo },

@@ -167,7 +167,11 @@ export function grid({ label, open, peek, sort, more, columns, keep }) {
     element,
     get rows() { return rows; },
     get names() { return names; },
-    focus: () => focusCell(at.row, at.column),
+    /** Goes to the cell where one was, or to the row of an id if it is there. */
+    focus(id = null) {
+      const row = id === null ? at.row : rows.findIndex((it) => it.id === id);
+      if (row >= 0) focusCell(row, at.column);
+    },
     /** Shows rows in the place of what was there, or behind it. `classes` marks rows by their ids. */
     show(given, { key: idName = key, sort: by = {}, isMore = false, end = true, classes = new Map() } = {}) {
       // What a row lacks is nothing of the browser's own: a field may be called "constructor".

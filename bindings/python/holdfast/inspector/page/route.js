@@ -21,6 +21,14 @@ export function address(store, view, names = [], query = {}) {
   return `#/${[store, view, ...names.map(encodeURIComponent)].join("/")}${tail}`;
 }
 
+const left = new Map();
+
+/** Keeps how a repository's entities are listed, and which of them is opened from there. */
+export function leave(store, repository, list, id) { left.set(JSON.stringify([store, repository]), { list, id }); }
+
+/** What was kept: { list, id }, the list's address and the id; otherwise the list of all. */
+export const whereLeft = (store, repository) => left.get(JSON.stringify([store, repository])) ?? { list: address(store, "data", [repository]), id: null };
+
 /** Shows a view. */
 export function go(to) { location.hash = to; }
 
