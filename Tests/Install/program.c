@@ -17,6 +17,27 @@ static int mock(void) {
     return is_right;
 }
 
+static int queue(void) {
+    hf_store *store = NULL;
+    hf_repository *songs = NULL;
+    hf_transaction *transaction = NULL;
+    hf_event event;
+    int is_right = hf_store_open("memory:", "{\"delivery\": \"queue\"}", &store, NULL) == HF_OK &&
+                   hf_repository_open(store, "songs", NULL, &songs, NULL) == HF_OK &&
+                   hf_transaction_begin(store, NULL, &transaction, NULL) == HF_OK &&
+                   hf_repository_save(songs, transaction, "{\"id\": \"s1\"}", HF_NTS, NULL, NULL) == HF_OK &&
+                   hf_transaction_submit(transaction, NULL, NULL, NULL, NULL) == HF_OK &&
+                   hf_store_events(store, &event, 1, 60000) == 1;
+    if (is_right) {
+        is_right = event.status == HF_OK;
+        hf_events_free(&event, 1);
+    }
+    hf_transaction_free(transaction);
+    hf_repository_free(songs);
+    hf_store_free(store);
+    return is_right;
+}
+
 int main(int argc, char **argv) {
     hf_store *store = NULL;
     hf_repository *songs = NULL;
@@ -26,7 +47,7 @@ int main(int argc, char **argv) {
         hf_repository_open(store, "songs", NULL, &songs, NULL) != HF_OK ||
         hf_repository_save(songs, NULL, "{\"id\": \"s1\"}", HF_NTS, NULL, NULL) != HF_OK ||
         hf_repository_fetch(songs, NULL, "s1", HF_NTS, &song, NULL) != HF_OK ||
-        hf_store_close(store, 60000, NULL) != HF_OK || !mock())
+        hf_store_close(store, 60000, NULL) != HF_OK || !mock() || !queue())
         return 1;
     hf_entity_free(&song);
     hf_repository_free(songs);
