@@ -301,7 +301,7 @@ def test_an_index_is_dropped_and_made(at_songs: Page, music: holdfast.Store) -> 
     page.wait(lambda: music.repository("songs").indexes() == [])
     page.wait(lambda: "There are none" in page.text(".cards"))
     page.click("button", "Make an index")
-    page.type('{"title": 1}')
+    page.type("{title: 1}")
     page.press("Enter")
     page.wait(lambda: [it["name"] for it in music.repository("songs").indexes()] == ["title"])
     page.wait(lambda: "ready" in page.text(".cards"))
@@ -324,6 +324,30 @@ def test_what_another_changed_is_not_written_over(at_songs: Page, music: holdfas
     page.click("dialog button", "Save")
     page.wait(lambda: "Somebody changed it meanwhile" in page.script(TEXT))
     assert music.repository("songs")["s0001"]["title"] == "Theirs"
+    # Behind the dialogs is the newest by then, and that can be edited.
+    page.click("dialog button", "Back")
+    page.click("dialog button", "Cancel")
+    page.wait(lambda: "Theirs" in page.text(".tree"))
+    page.press("E")
+    page.wait(lambda: "Theirs" in page.script("return document.activeElement.value ?? ''"))
+
+
+def test_an_address_that_names_nothing_leads_to_what_there_is(at_songs: Page) -> None:
+    page = at_songs
+    for address in ("#/0/constructor", "#/0/data", "#/0/nothing/songs"):
+        page.script("location.hash = arguments[0]", address)
+        page.wait(lambda: "/data/songs" in page.driver.current_url)
+        page.wait(lambda: page.text("h1") == "songs" and page.status() == "100 of 1,000")
+
+
+def test_a_text_in_single_quotes_may_have_any_others(at_songs: Page) -> None:
+    page = at_songs
+    script = """
+        const [text, done] = arguments;
+        import("/json.js").then(({ parse }) => done(parse(text).value)).catch((error) => done(error.message));
+    """
+    for text, value in (("'\"\"'", '""'), (r"'\\\"'", '\\"'), (r"'it\'s \"'", "it's \""), ("'\\n'", "\n")):
+        assert page.driver.execute_async_script(script, text) == value
 
 
 TEXT = "return document.body.innerText"

@@ -73,7 +73,7 @@ export function show(element, { names: [repository], query }) {
       const told = found.stages.find((it) => it.number === index);
       const rows = make("div", { class: "given mono", text: "…" });
       const box = make("details", { open: found.time_us * parsed.items.length < SOON },
-        make("summary", {}, make("strong", { class: "mono", text: name }), make("span", { class: "badge", hidden: true }), make("span", { class: "quiet", text: told ? describe(told) : "asked of the repository" })), rows);
+        make("summary", {}, make("strong", { class: "mono", text: name }), make("span", { class: "badge", hidden: true }), " ", make("span", { class: "quiet", text: told ? describe(told) : "asked of the repository" })), rows);
       const fill = () => {
         if (box.open && rows.textContent === "…") preview(text, index + 1, rows, box.querySelector(".badge"));
       };

@@ -7,7 +7,8 @@ import { ask, chosenStore } from "./session.js";
 
 /**
  * Edits an entity { repository, id, version, text }, or one value of it, a node with its path. `version` "0"
- * makes a new one. `changed(answer)` is called once it is stored, and again when it is undone.
+ * makes a new one. `changed(answer)` is called once it is stored, and again when it is undone;
+ * with null where it was refused because another has changed it.
  */
 export function edit(entity, { node = null, path = [], changed }) {
   const whole = entity.text ? parse(entity.text) : null;
@@ -76,10 +77,14 @@ export function edit(entity, { node = null, path = [], changed }) {
         refused.textContent = actual !== undefined
           ? `Somebody changed it meanwhile: it has version ${actual} now. Nothing was stored; close this to see the newest.` : refusal.message;
         save.disabled = false;
+        if (isOutdated(refusal)) changed(null);
       }
     }
   }
 }
+
+/** Whether what is shown is no longer what is stored. */
+const isOutdated = ({ kind }) => kind === "VersionMismatchError" || kind === "NotFoundError";
 
 /** Asks whether an entity is to be deleted, and deletes it. */
 export function remove(entity, changed) {
@@ -92,6 +97,7 @@ export function remove(entity, changed) {
       tell("Deleted.", answer, changed);
     } catch (refusal) {
       refused.textContent = refusal.message;
+      if (isOutdated(refusal)) changed(null);
     }
   } });
   const box = dialog(`Delete ${entity.id}?`, [difference(before, ""), refused],

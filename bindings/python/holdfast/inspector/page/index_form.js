@@ -1,6 +1,7 @@
 // Making an index: a form, and the work that the server then does.
 
 import { dialog, make, note } from "./dom.js";
+import { parse, strict } from "./json.js";
 import { ask } from "./session.js";
 import { forgetShape } from "./shapes.js";
 import { followJob } from "./jobs.js";
@@ -25,7 +26,7 @@ export function makeIndex(repository, advice, made) {
     wrong.textContent = "";
     try {
       const job = await ask("create_index", {
-        repository, fields: JSON.parse(fields.value), name: name.value || undefined, unique: unique.checked, kind: text.checked ? "text" : undefined,
+        repository, fields: JSON.parse(strict(parse(fields.value)).text), name: name.value || undefined, unique: unique.checked, kind: text.checked ? "text" : undefined,
       });
       begin.disabled = true;
       const ended = await followJob(job.number, progress);

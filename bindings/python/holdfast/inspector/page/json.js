@@ -35,7 +35,7 @@ export function parse(text) {
     }
     at += 1;
     let inner = text.slice(from + 1, at - 1);
-    if (quote === "'") inner = inner.replaceAll("\\'", "'").replace(/(^|[^\\])"/g, '$1\\"');
+    if (quote === "'") inner = inner.replace(/\\[^]|"/g, (found) => ({ '"': '\\"', "\\'": "'" })[found] ?? found);
     inner = inner.replace(/[\u0000-\u001f]/g, (found) => JSON.stringify(found).slice(1, -1));
     try { return JSON.parse(`"${inner}"`); } catch { throw new JsonError("This text has an escape that there is not", from); }
   }

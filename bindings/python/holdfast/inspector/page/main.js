@@ -121,7 +121,7 @@ async function showRoute() {
   const route = current();
   try {
     await openStore(route.store);
-    if (!VIEWS[route.view]) {
+    if (!Object.hasOwn(VIEWS, route.view) || Object.hasOwn(OF_REPOSITORY, route.view) && !route.names[0]) {
       const names = store.repositories.map(({ name }) => name);
       const last = recall("repository");
       const first = names.includes(last) ? last : names[0];
