@@ -18,7 +18,9 @@ export function show(element, { names: [repository, id], query }, { canWrite }) 
   const facts = make("p", { class: "row facts" });
   const actions = make("div", { class: "row" });
   const body = make("div", { class: "entity-body" });
-  const past = make("section", { class: "past", "aria-labelledby": "past-heading" }, make("h2", { id: "past-heading", tabindex: "-1", text: "Changes" }), make("p", { class: "quiet", text: "…" }));
+  // Apart from the heading, which may have the focus when they come.
+  const commits = make("div", {}, make("p", { class: "quiet", text: "…" }));
+  const past = make("section", { class: "past", "aria-labelledby": "past-heading" }, make("h2", { id: "past-heading", tabindex: "-1", text: "Changes" }), commits);
   element.append(
     make("div", { class: "heading" },
       make("a", { class: "button", href: whereLeft(chosenStore(), repository).list, "aria-label": `All of ${repository}` }, sign("back"), repository),
@@ -83,12 +85,12 @@ export function show(element, { names: [repository, id], query }, { canWrite }) 
         make("td", {}, make("span", { class: `badge op-${it.operation}`, text: it.operation === "put" ? "stored" : it.operation })),
         make("td", { title: new Date(it.time).toISOString() }, clock(it.time), " ", make("span", { class: "quiet", text: ago(it.time) })),
         make("td", { class: "figure", text: it.sequence })));
-      past.replaceChildren(past.firstChild, count
+      commits.replaceChildren(count
         ? make("table", { class: "plain" }, make("thead", {}, make("tr", {}, ["What", "When", "Commit"].map((name) => make("th", { scope: "col", text: name })))), make("tbody", {}, rows))
         : make("p", { class: "quiet", text: "The store's log no longer has a change of it." }),
       count > changes.length ? make("p", { class: "quiet", text: `and ${number(count - changes.length)} before` }) : "");
     } catch (error) {
-      if (error.name !== "AbortError") past.replaceChildren(past.firstChild, make("p", { class: "quiet", text: error.message }));
+      if (error.name !== "AbortError") commits.replaceChildren(make("p", { class: "quiet", text: error.message }));
     }
   }
 
