@@ -18,7 +18,7 @@ final class KnownStates: Sendable {
     private let known = Lock(CommitName(0, at: 0))
     private let knownCatalogue = Lock<Connection.Catalogue?>(nil)
     /// Set when the server has turned out to have lost commits.
-    private let loss = Lock<HoldfastError?>(nil)
+    private let lossFound = Lock<HoldfastError?>(nil)
 
     init(incarnation: [UInt8], location: String) {
         self.incarnation = incarnation
@@ -38,9 +38,9 @@ final class KnownStates: Sendable {
 
     // MARK: What was found
 
-    var isLost: Bool { loss.withLock { $0 != nil } }
+    var loss: HoldfastError? { lossFound.withLock { $0 } }
 
-    func requireWhole() throws(HoldfastError) { if let loss = loss.withLock({ $0 }) { throw loss } }
+    func requireWhole() throws(HoldfastError) { if let loss { throw loss } }
 
     /// What is known when something is asked: the newest commit of which this process knows that it was stored.
     struct Question {
@@ -67,7 +67,7 @@ final class KnownStates: Sendable {
                 "the server of \(location) no longer has commit \(before.sequence), which it acknowledged: a replica that was "
                     + "behind was promoted, or a backup restored; close the store, and open it again",
                 detail: [("sequence", .number(before.sequence)), ("head", .number(row.head))])
-            self.loss.withLock { $0 = loss }
+            lossFound.withLock { $0 = loss }
             throw loss
         }
         note(row, at: question.time)
@@ -86,7 +86,7 @@ final class KnownStates: Sendable {
 
     /// What was the newest at most so many nanoseconds ago, `.max` for the newest that is known; nil where it must be asked for.
     func row(within age: UInt64) -> StoreRow? {
-        if isLost { return nil }
+        if loss != nil { return nil }
         return newest.withLock { newest in
             age == .max || age > 0 && Connection.now() &- newest.time <= age ? newest.row : nil
         }

@@ -112,6 +112,8 @@ public final class PostgreSQLStorage: Storage {
         states.row(within: age).map(KnownStates.token)
     }
 
+    public var loss: HoldfastError? { states.loss }
+
     private func ask(_ told: inout Told) -> ChangeToken? {
         for _ in 0..<2 {
             let isFresh = told.connection == nil
@@ -431,7 +433,7 @@ public final class PostgreSQLStorage: Storage {
             writer.withLock { letGo(&$0) }
             told.withLock { $0.connection = nil }
         }
-        if isReadOnly || states.isLost { return }
+        if isReadOnly || loss != nil { return }
         let deadline = Connection.now() &+ patience
         guard try lockRow(until: deadline) else { throw HoldfastError.lockedOut(of: location) }
         try writer.withLock { writer throws(HoldfastError) in

@@ -61,6 +61,10 @@ public protocol Storage: AnyObject, Sendable {
     /// Whether each call takes a round trip, so that nothing is asked ahead that may not be needed.
     var isRemote: Bool { get }
 
+    /// Why nothing of it is served any more until it is opened anew, as far as is known: commits that it had acknowledged were
+    /// lost. Asks nobody.
+    var loss: HoldfastError? { get }
+
     /// Opens a view of the newest committed state that later commits do not change. Any thread.
     ///
     ///     SQLite       BEGIN; SELECT max(sequence) FROM holdfast_log        (on a connection of its own)
@@ -154,6 +158,7 @@ extension Storage {
     public var isAtomic: Bool { true }
     public var noticesChanges: Bool { true }
     public var isRemote: Bool { false }
+    public var loss: HoldfastError? { nil }
     public func knownToken(within age: UInt64) -> ChangeToken? { changeToken }
 
     /// Of a state that was the newest at most so many nanoseconds ago.

@@ -211,6 +211,8 @@ final class CommitLogFollower: Sendable {
             try streams.serveWaiting()
             try streams.poll { newcomersWait }
         }
+        // Nothing can be followed from what is no more.
+        if let loss = storage.loss { streams.end(with: loss) }
         streams.serveAggregations()
         delivery.post(streams.takeEvents())
         let (isIdle, isClosing) = state.withLock { state in

@@ -99,6 +99,7 @@ final class FollowedStreams {
         waiting = []
         unread = []
         aggregations = []
+        (position, token, mustFollowCommitLog) = (nil, nil, false)
     }
 
     // MARK: Following
