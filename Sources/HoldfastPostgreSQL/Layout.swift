@@ -58,10 +58,13 @@ enum Layout {
     /// An entry of PostgreSQL's B-trees has 2,704 bytes at most, with what the tables' own columns take.
     static let longestKey = 2_600
 
-    /// Tells one run of a server from another between which it may have lost commits: it crashed, or is another server.
-    /// Statistics survive a shutdown alone, and are begun anew after a crash.
+    /// Tells one run of a server from another between which it may have lost commits: it crashed, or is another server, or the
+    /// database or the tables were put back from a copy. Statistics survive a shutdown alone, and are begun anew after a crash.
+    /// The same in each session, whatever its time zone.
     static let serverRun = """
-        (pg_postmaster_start_time()::text || ' ' || (SELECT coalesce(stats_reset::text, '') FROM pg_stat_bgwriter))
+        concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),
+        (SELECT coalesce(extract(epoch FROM stats_reset), 0) FROM pg_stat_bgwriter),
+        (SELECT oid FROM pg_database WHERE datname = current_database()), 'holdfast_store'::regclass::oid)
         """
 }
 

@@ -144,6 +144,38 @@ import Testing
         try other.close(head: 0)
     }
 
+    @Test func `sequences of commits that are not in an older copy of the database are not given out again`() throws {
+        let url = cluster.database("live")
+        let storage = try open(url)
+        for sequence in 1...2 as ClosedRange<CommitSequence> { try storage.store(["a": "1"], at: sequence) }
+        endSessions()
+        cluster.sql("CREATE DATABASE older TEMPLATE live")
+        try storage.store(["a": "2"], at: 3)
+        #expect(try storage.readState().head == 3)
+        cluster.sql("DROP DATABASE live WITH (FORCE)")
+        cluster.sql("CREATE DATABASE live TEMPLATE older")
+        let again = try open(url)
+        #expect(try again.readState().head == 1_000)
+        #expect(try again.text("a") == "{1}")
+        try again.close(head: 0)
+    }
+
+    @Test func `a session's time zone makes no other run of the server`() throws {
+        let one = try open(cluster.url) { $0.store = "zones" }
+        try one.store(["a": "1"], at: 1)
+        cluster.sql("CREATE ROLE elsewhere SUPERUSER LOGIN")
+        cluster.sql("ALTER ROLE elsewhere SET timezone = 'Asia/Kolkata'")
+        cluster.sql("ALTER ROLE elsewhere SET datestyle = 'German'")
+        let other = try open(cluster.url.replacing("postgres@", with: "elsewhere@")) { $0.store = "zones" }
+        #expect(try other.readState().head == 1)
+        try other.store(["a": "2"], at: 2)
+        _ = one.changeToken
+        try one.store(["a": "3"], at: 3)
+        #expect(one.server?.lostRaces == 0 && other.server?.lostRaces == 0)
+        try one.close(head: 0)
+        try other.close(head: 0)
+    }
+
     @Test func `who closes takes away no sequences that another process counts on`() throws {
         let first = try open(cluster.url) { $0.store = "counting" }
         try first.store(["a": "1"], at: 1)
