@@ -135,7 +135,7 @@ enum Query: Int, CaseIterable {
             "SELECT id, repository, name, definition, state, has_arrays FROM holdfast_index ORDER BY id"
         case .fetch: "SELECT version, body FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
         case .rowBounds: "SELECT (SELECT min(number) FROM holdfast_entity), (SELECT max(number) FROM holdfast_entity)"
-        case .rowOwner: "SELECT repository FROM holdfast_entity WHERE number >= ?1 ORDER BY number LIMIT 1"
+        case .rowOwner: "SELECT repository, number FROM holdfast_entity WHERE number >= ?1 ORDER BY number LIMIT 1"
         case .scanRows:
             "SELECT id, version, body, number FROM holdfast_entity NOT INDEXED WHERE repository = ?1 AND number > "
                 + "coalesce((SELECT number FROM holdfast_entity WHERE repository = ?1 AND id = ?2), "

@@ -42,7 +42,7 @@ public protocol StorageSnapshot: AnyObject, Sendable {
     /// Whether it costs less to lend all of a repository as it lies than by its ids (`EntityScan.isAsTheyLie`). By default
     /// not.
     ///
-    ///     SQLite       SELECT repository FROM holdfast_entity WHERE number >= $1 ORDER BY number LIMIT 1, for some numbers;
+    ///     SQLite       SELECT repository, number FROM holdfast_entity WHERE number >= $1 ORDER BY number LIMIT 1 for some $1;
     ///                  as they lie: SELECT … FROM holdfast_entity WHERE number > $2 AND repository = $1 ORDER BY number
     func readsFasterAsItLies(_ repository: RepositoryID) throws(HoldfastError) -> Bool
 

@@ -14,6 +14,8 @@ struct Plan: Sendable {
     let isSorted: Bool
     /// By which those that are found are scored, where that is asked for.
     var ranking: TextRanking?
+    /// Whether others match, too, that are scored less.
+    var isOfTheBest = false
 
     struct Part: Sendable {
         /// Nil for the entities themselves, by their ids.
@@ -55,6 +57,13 @@ struct Plan: Sendable {
 
     /// Whether they come as they lie in the storage.
     var isAsTheyLie: Bool { parts[0].isAsTheyLie }
+
+    /// The same, where the filter has to be asked.
+    var asked: Plan {
+        var plan = Plan(parts: parts, isExact: false, isSorted: isSorted)
+        plan.ranking = ranking
+        return plan
+    }
 
     /// The same, as they lie.
     var asTheyLie: Plan {

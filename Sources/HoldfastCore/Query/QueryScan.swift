@@ -46,6 +46,8 @@ package struct QueryScan {
 
     private var pace = Interrupt.Pace()
     private var isPlanned = false
+    /// The state in which a text index was asked.
+    private var searched: CommitSequence?
     /// Of a search, until it is planned.
     private var hits: TextHits?
     /// Whether it has stopped before it was planned: what it has read is of one snapshot.
@@ -198,6 +200,7 @@ package struct QueryScan {
                     "the index \"\(index.record.name)\", along which a cursor goes, has changed: open the cursor again",
                     detail: [("index", .text(index.record.name))])
             }
+            if let searched, searched != snapshot.sequence { try goOn(behind: searched) }
             return
         }
         // Own writes come behind what is walked along an index, and so in no order; by ids they come in theirs.
@@ -230,6 +233,17 @@ package struct QueryScan {
         isPlanned = true
     }
 
+    /// Goes on in a newer state with what a text index has found in that one. What matches only since then is a conflict for
+    /// who moves forward, so nothing is missing; but what was not met yet may match no longer.
+    private mutating func goOn(behind searched: CommitSequence) throws(HoldfastError) {
+        if plan.isOfTheBest {
+            throw HoldfastError(
+                .conflict, "the best matches may be others than when the text index was asked: ask again")
+        }
+        plan = plan.asked
+        readsKeysAlone = false
+    }
+
     /// Gives the plan what the text index finds. Answers false where it is time for a question before that.
     private mutating func find(
         _ search: WordSearch, among indexes: [Index], on snapshot: any StorageSnapshot
@@ -248,7 +262,11 @@ package struct QueryScan {
         }
         guard let answer = try hits!.go(on: snapshot, &pace) else { return false }
         hits = nil
-        if let documents = answer.documents { plan = plan.found(documents, isExact: answer.isExact, for: filter) }
+        searched = snapshot.sequence
+        if let documents = answer.documents {
+            plan = plan.found(documents, isExact: answer.isExact, for: filter)
+            plan.isOfTheBest = answer.isOfTheBest
+        }
         plan.ranking = answer.ranking
         return true
     }

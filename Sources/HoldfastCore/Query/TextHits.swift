@@ -21,6 +21,8 @@ final class TextHits {
         var ranking: TextRanking?
         /// Whether each of the documents matches. Otherwise all that match are among them.
         var isExact: Bool
+        /// Whether they are but those that were wished for of all that match.
+        var isOfTheBest = false
     }
 
     private let index: Index
@@ -69,9 +71,10 @@ final class TextHits {
         }
         let ranking = scale.map { TextRanking(search, $0, inverseFrequencies: frequencies!) }
         guard wish.documents else { return Answer(ranking: ranking, isExact: isExact) }
-        var documents = matching()
+        let documents = matching()
         if let best = wish.best, let scale, isExact, documents.count > best {
-            documents = try self.best(best, of: documents, scale, frequencies!, on: snapshot)
+            let best = try self.best(best, of: documents, scale, frequencies!, on: snapshot)
+            return Answer(documents: best, ranking: ranking, isExact: true, isOfTheBest: true)
         }
         return Answer(documents: documents, ranking: ranking, isExact: isExact)
     }

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -64,6 +65,35 @@ def test_a_transaction_finds_what_it_has_written_among_them(filled):
         ids = [one["id"] for one in many.find({"colour": 5})]
         assert "00003x" in ids and ids == sorted(ids)
         raise RuntimeError
+
+
+def test_few_rows_beside_many_that_were_stored_anew_are_not_sought_among_those(tmp_path):
+    path = tmp_path / "store.db"
+    with holdfast.open(path) as store:
+        few, many = store.repository("few"), store.repository("many")
+        few.add({"id": "old", "colour": 1})
+        for _ in range(4):
+            # It lies behind what goes, and before what comes.
+            few.add({"id": "new", "colour": 3})
+            many.delete_all()
+            many.add_many([{"id": f"{number:04}", "text": "many" * 20} for number in range(2_000)])
+            few.delete("new")
+        few.add({"id": "new", "colour": 3})
+        many.delete_all()
+        many.add_many([{"id": f"{number:04}", "text": "many" * 20} for number in range(2_000)])
+    # Nobody reads a page in the midst of the many who does not read them all.
+    pages = bytearray(path.read_bytes())
+    leaf = 13
+    for start in range(4096, len(pages), 4096):
+        page = pages[start : start + 4096]
+        is_at_end = b"colour" in page or b'"id":"1999"' in page
+        if page[0] == leaf and re.search(rb'"id":"(09|10)\d\d"', page) and not is_at_end:
+            pages[start] = 255
+    path.write_bytes(pages)
+    with holdfast.open(path) as store:
+        assert store.repository("few").find({"colour": 3}) == [{"id": "new", "colour": 3}]
+        with pytest.raises(holdfast.CorruptError):
+            store.repository("many").find({"colour": 3})
 
 
 def test_a_walk_that_is_stopped_for_questions_all_the_time_goes_on_where_it_was():

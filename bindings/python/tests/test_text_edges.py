@@ -1,6 +1,11 @@
 """Text indexes where words, searches and texts are at their edges."""
 
+import os
+import subprocess
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Callable
 
@@ -124,6 +129,73 @@ def test_scores_go_by_the_state_that_is_read() -> None:
             before = scores(texts)
         again.save_many(texts.find())
         assert before == scores(texts) == scores(again)
+
+
+def beside(work: Callable[[], Any]) -> None:
+    """Outside of the transaction that is running."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(work).result()
+
+
+@pytest.mark.parametrize("url", ["memory:", "{}/texts.db"])
+@pytest.mark.parametrize("has_transaction", [True, False])
+def test_a_walk_whose_snapshot_is_taken_back_leaves_out_what_no_longer_matches(
+    tmp_path: Path, url: str, has_transaction: bool
+) -> None:
+    with holdfast.open(url.format(tmp_path), max_snapshots=1) as store:
+        texts = store.repository("texts")
+        texts.create_index(["a"], kind="text")
+        texts.save_many({"id": f"{n:03}", "a": "red", "b": "x" * 3000} for n in range(300))
+        with store.transaction() if has_transaction else nullcontext():
+            walk = iter(texts.iterate(search("red")))
+            found = [next(walk)]
+            beside(lambda: texts.save_many({"id": f"{n:03}", "a": "blue"} for n in range(200, 290)))
+            beside(lambda: texts.find({"b": 0}))
+            found += walk
+        assert [it["id"] for it in found] == [f"{n:03}" for n in range(300) if not 200 <= n < 290]
+
+
+def test_the_best_matches_are_asked_for_again_where_the_snapshot_is_taken_back(tmp_path: Path) -> None:
+    program = f"""if True:
+        import signal, threading
+        import holdfast
+
+        store = holdfast.open({str(tmp_path / "texts.db")!r}, max_snapshots=1)
+        texts = store.repository("texts")
+        texts.create_index(["a"], kind="text")
+
+        def beside(work):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+
+        def disturb(*_):
+            beside(lambda: texts.save_many({{"id": f"{{n:03}}", "a": "blue"}} for n in range(60, 200)))
+            beside(lambda: texts.find({{"b": 0}}))
+
+        signal.signal(signal.SIGALRM, disturb)
+        for attempt in range(200):
+            texts.save_many({{"id": f"{{n:03}}", "a": "red"}} for n in range(400))
+            try:
+                with store.transaction():
+                    signal.setitimer(signal.ITIMER_REAL, 0.0002 * (attempt % 20 + 1))
+                    found = texts.find(
+                        {{"$text": {{"$search": "red"}}}}, sort={{"s": {{"$meta": "textScore"}}}}, limit=150
+                    )
+                assert len(found) == 150 and all(it["a"] == "red" for it in found)
+            except holdfast.ConflictError as conflict:
+                if "best matches" in conflict.message:
+                    break
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        else:
+            raise SystemExit("no search was disturbed in its middle")
+    """
+    limits = {"HOLDFAST_LIMITS": "interruptInterval=1,interruptSteps=1"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | limits, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_scores_stay_where_entities_are_read_as_they_lie(tmp_path: Path) -> None:
