@@ -66,7 +66,14 @@ extension Store {
         let options = try options.checked(idempotencyKey: idempotencyKey)
         let earlier = try await waiting { [core] () throws(CoreError) in try core.replay(Array(idempotencyKey.utf8)) }
         if let earlier { return Receipt(earlier, attempts: earlier.attempts) }
-        return try await run(options, body).receipt
+        do {
+            return try await run(options, body).receipt
+        } catch let error as HoldfastError {
+            // What stood in its way may be the same request, which came from elsewhere at the same time and was faster.
+            let same = try? await waiting { [core] () throws(CoreError) in try core.replay(Array(idempotencyKey.utf8)) }
+            guard let same = same ?? nil else { throw error }
+            return Receipt(same, attempts: same.attempts)
+        }
     }
 
     /// Runs `body` so that its own part can be undone: when it throws, what it wrote is discarded, the error is thrown on,

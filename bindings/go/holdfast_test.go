@@ -265,4 +265,17 @@ func TestAnIdempotencyKeyAnswersTheFirstReceipt(t *testing.T) {
 	song, _, err := songs.Fetch(background, "s1")
 	must(t, err)
 	equal(t, song.Plays, 1)
+	// The same request twice at once: the one that is slower gets the other's receipt, whatever it wrote.
+	var faster *Receipt
+	slower, err := store.Transact(background, `{"idempotency_key": "both"}`, func(tx *Tx) error {
+		if faster == nil {
+			faster, err = store.Transact(background, `{"idempotency_key": "both"}`, func(tx *Tx) error {
+				return ignore(songs.Within(tx).Save(background, Song{"s2", 1}))
+			})
+			must(t, err)
+		}
+		return ignore(songs.Within(tx).Save(background, Song{"s2", 2}))
+	})
+	must(t, err)
+	equal(t, slower.Replayed && slower.Sequence == faster.Sequence, true)
 }

@@ -161,11 +161,15 @@ class Store {
     if (typeof body !== "function") throw new TypeError("transact runs a function");
     const { max_attempts: most = MAX_ATTEMPTS, ...others } = options;
     const { idempotency_key } = others;
-    if (idempotency_key !== undefined) {
+    // What the key's first commit answered, if there is a key and it was used.
+    const known = async () => {
+      if (idempotency_key === undefined) return undefined;
       // Of no steps: it stores nothing, and answers null where the key was used.
-      const known = await this.operate({ steps: [], idempotency_key, when_full: "refuse" }, null, null);
-      if (known.value === "null") return { value: undefined, receipt: JSON.parse(known.receipt) };
-    }
+      const { value, receipt } = await this.operate({ steps: [], idempotency_key, when_full: "refuse" }, null, null);
+      return value === "null" ? { value: undefined, receipt: JSON.parse(receipt) } : undefined;
+    };
+    const earlier = await known();
+    if (earlier) return earlier;
     let transaction = this.begin(others);
     for (let attempt = 1; ; attempt++) {
       try {
@@ -174,6 +178,9 @@ class Store {
         return { value, receipt: { ...receipt, attempts: attempt } };
       } catch (error) {
         await transaction.abandon();
+        // What stood in its way may be the same request, which came at the same time and was faster.
+        const same = error instanceof HoldfastError && (await known().catch(() => undefined));
+        if (same) return same;
         if (!isConflict(error) || attempt >= most) throw error;
       }
       transaction = await transaction.again();

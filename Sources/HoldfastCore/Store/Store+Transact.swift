@@ -23,6 +23,7 @@ extension Store {
             } catch {
                 try requireSameProcess()
                 try? transaction.rollback(isManager: true)
+                if let receipt = answer(of: options.idempotencyKey, after: error) { return receipt }
                 guard error.status == .conflict || error.tellsOfForeignLock else { throw error }
                 guard attempt < options.maxAttempts else { throw Self.gaveUp(error, after: attempt) }
                 diagnostics.info(
@@ -67,6 +68,18 @@ extension Store {
         let record = try read { snapshot throws(HoldfastError) in try snapshot.idempotencyRecord(key) }
         guard let record, !keyAges.isExpired(record) else { return nil }
         return try Receipt(replaying: record.receipt)
+    }
+
+    /// What stands in the way of a transaction with a key may be the same request, which came from elsewhere at the same time
+    /// and was faster. Its answer is then that of both.
+    private func answer(of key: [UInt8]?, after refusal: HoldfastError) -> Receipt? {
+        guard let key else { return nil }
+        switch refusal.status {
+        case .conflict, .keyReused, .exists, .notFound, .versionMismatch, .uniqueViolation:
+            // What cannot be read now must not hide the refusal.
+            return (try? replay(key)) ?? nil
+        default: return nil
+        }
     }
 
     static func gaveUp(_ conflict: HoldfastError, after attempts: Int) -> HoldfastError {

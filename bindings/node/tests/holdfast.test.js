@@ -144,6 +144,13 @@ test("an idempotency key answers the first receipt", withStore({}, async (store,
   assert.deepEqual([first.value, second.value, (await songs.fetch("s1")).plays], [1, undefined, 1]);
 }));
 
+test("of the same request many times at once one is stored, and all get its receipt", withStore({}, async (store, songs) => {
+  const request = (number) => store.transact((t) => songs.within(t).add({ number }), { idempotency_key: "k" });
+  const receipts = (await Promise.all([1, 2, 3, 4, 5].map(request))).map(({ receipt }) => receipt);
+  assert.equal(new Set(receipts.map(({ sequence }) => sequence)).size, 1);
+  assert.deepEqual([receipts.filter(({ replayed }) => !replayed).length, await songs.count()], [1, 1]);
+}));
+
 test("commits are told in order, and the loop goes on meanwhile", withStore({}, async (store, songs) => {
   const commits = [];
   for (let id = 0; id < 200; id++) {

@@ -333,7 +333,8 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         Answers the function's value, or with `receipt=True` the pair of value and receipt. Tries at most
         `max_attempts` times (100) within `timeout`. An exception of the function rolls back and travels out
         unchanged, except ConflictError, which leads to another attempt. With an idempotency key that was
-        used, the function does not run, and its value is None. Inside another transaction of the store it
+        used, also by the same request at the same time, what the function wrote is dropped, where it ran at
+        all, and its value is None. Inside another transaction of the store it
         joins that one, as `transaction` does, and runs once; there is no receipt then. The object trees
         `trees` take part in each run: a conflict rolls them back before the next. Other options: see `begin`.
         """
@@ -348,10 +349,12 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         body = _transact.Body(self, fn, trees)
 
         def answer(text: bytes) -> Any:
-            if not receipt:
+            if not receipt and "idempotency_key" not in given:
                 return body.value
             secondary = body.transaction.secondary if body.transaction is not None else ()
-            return body.value, Receipt.from_json(text, secondary)
+            answered = Receipt.from_json(text, secondary)
+            value = None if answered.replayed else body.value
+            return (value, answered) if receipt else value
 
         return _transact.transact(body, {**given, "max_attempts": max_attempts}, answer)
 

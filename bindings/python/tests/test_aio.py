@@ -214,6 +214,25 @@ async def test_an_idempotency_key_runs_a_function_once(run: Run, url: str) -> No
         assert await sequence is None
 
 
+async def test_of_the_same_request_many_times_at_once_one_is_stored_and_all_get_its_receipt(
+    run: Run, url: str
+) -> None:
+    async with holdfast.aio.open(url) as store:
+        songs = store.repository("songs")
+
+        async def request(number: int) -> holdfast.Receipt:
+            async def add() -> None:
+                await songs.add({"number": number})
+
+            _, receipt = await store.transact(add, idempotency_key="order 17", receipt=True)
+            return receipt
+
+        receipts = await asyncio.gather(*map(request, range(20)))
+        assert await songs.count() == 1
+        assert len({receipt.sequence for receipt in receipts}) == 1
+        assert [receipt.replayed for receipt in receipts].count(False) == 1
+
+
 # --- Cancelling ------------------------------------------------------------------------------------
 
 

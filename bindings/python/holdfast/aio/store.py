@@ -9,7 +9,7 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, TypeVar, Union, overload
 
 from .. import errors
@@ -299,11 +299,9 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 outer.enlist(*trees)
                 return await _run(fn)
         if "idempotency_key" in given:
-            only_key = {"idempotency_key": given["idempotency_key"]}
-            lookup: Operation[Any] = Operation(self, sequence_of(self, (), only_key))
-            used = lookup.submit()
-            if await used is None:
-                return (None, used.receipt) if receipt else None
+            used = await self._used(given)
+            if used is not None:
+                return (None, used) if receipt else None
         timeout = options.get("timeout")
         deadline = None if timeout is None else time.monotonic() + timeout
         transaction = begun(Transaction, self, given)
@@ -329,9 +327,26 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 finally:
                     # Its place in the line goes with it.
                     lost.let_go()
+            except errors.Error:
+                # What stood in its way may be the same request, which came at the same time and was faster.
+                used = await self._used(given) if "idempotency_key" in given else None
+                if used is None:
+                    raise
+                return (None, used) if receipt else None
             else:
                 own = transaction.receipt
+                if own is not None and own.replayed:
+                    return (None, own) if receipt else None
                 return (value, own and dataclasses.replace(own, attempts=attempt)) if receipt else value
+
+    async def _used(self, given: Mapping[str, Any]) -> Optional[Receipt]:
+        """The first receipt of the idempotency key among these options, if it was used."""
+        lookup: Operation[Any] = Operation(
+            self, sequence_of(self, (), {"idempotency_key": given["idempotency_key"]})
+        )
+        future = lookup.submit()
+        # A sequence of nothing answers a list of nothing, and nothing at all where it is told as done before.
+        return future.receipt if await future is None else None
 
     @overload
     def transactional(self, function: F) -> F: ...

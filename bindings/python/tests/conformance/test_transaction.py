@@ -1,6 +1,7 @@
 """Transactions: together or not at all, alone or again."""
 
 import asyncio
+import itertools
 import traceback
 from typing import Any, Callable
 
@@ -375,6 +376,40 @@ def test_an_idempotency_key_stores_once(store: holdfast.Store, songs: Songs) -> 
     assert (first.replayed, second.replayed) == (False, True)
     assert second.changes == first.changes
     assert songs.count() == 1
+
+
+@pytest.mark.parametrize("meets", ["other ids", "the same id", "what it read"])
+def test_of_the_same_request_twice_at_once_one_is_stored_and_both_get_its_receipt(
+    store: holdfast.Store, songs: Songs, meets: str
+) -> None:
+    songs.save({"id": "total", "paid": 0})
+    faster: list[holdfast.Receipt] = []
+    runs = itertools.count(1)
+
+    def pay() -> None:
+        if meets == "what it read":
+            songs.update({"id": "total", "paid": songs["total"]["paid"] + 1, "at": next(runs)})
+        else:
+            songs.add({"at": next(runs)} if meets == "other ids" else {"id": "s1", "at": next(runs)})
+
+    def overtaken() -> str:
+        pay()
+        if not faster:
+            faster.append(in_thread(lambda: store.transact(pay, idempotency_key="k1", receipt=True))[1])
+        return "dropped"
+
+    value, receipt = store.transact(overtaken, idempotency_key="k1", receipt=True)
+    assert (value, receipt.replayed, receipt.sequence) == (None, True, faster[0].sequence)
+    assert songs["total"]["paid"] + songs.count() == 2
+    assert store.transact(overtaken, idempotency_key="k1") is None
+
+
+def test_what_a_request_met_that_was_not_the_same_one_is_told(store: holdfast.Store, songs: Songs) -> None:
+    songs.save({"id": "s1"})
+    with pytest.raises(holdfast.ExistsError):
+        store.transact(lambda: songs.add({"id": "s1"}), idempotency_key="k1")
+    store.transact(lambda: songs.add({"id": "s2"}), idempotency_key="k1")
+    assert songs.ids() == ["s1", "s2"], "a request that failed has not used its key"
 
 
 def test_a_key_that_was_used_for_other_writes_is_refused(store: holdfast.Store, songs: Songs) -> None:
