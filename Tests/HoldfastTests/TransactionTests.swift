@@ -420,6 +420,26 @@ struct TransactionTests {
         }
     }
 
+    @Test("with an idempotency key gets the receipt of the same one that was faster", arguments: Engine.allCases)
+    func sameRequestTwiceAtOnce(engine: Engine) async throws {
+        try await withAccounts(engine) { store, accounts in
+            var faster: Receipt?
+            let slower = try await store.transaction(idempotencyKey: "payment 17") {
+                if faster == nil {
+                    faster = try await Task.detached {
+                        try await store.transaction(idempotencyKey: "payment 17") {
+                            try await accounts.save(Account(id: 1, balance: 10))
+                        }
+                    }.value
+                }
+                try await accounts.save(Account(id: 1, balance: 20))
+            }
+            #expect(slower.isReplayed)
+            #expect(slower.sequence == faster?.sequence)
+            try await #expect(accounts.fetch(id: 1)?.balance == 10)
+        }
+    }
+
     @Test("refuses options out of range")
     func options() async throws {
         try await withStore(.memory) { store in
