@@ -656,7 +656,7 @@ extern "C" {
     ///
     /// body: called on this thread, once or more. user_data: handed to it; NULL allowed. options: as for hf_transaction_begin, and
     ///
-    /// With an idempotency key that was used, the body does not run and the first receipt is answered with "replayed": true. out_receipt: receives the receipt, its `attempts` telling how often the body ran; NULL if not wanted.
+    /// With an idempotency key that was used, the body does not run and the first receipt is answered with "replayed": true. So it is, too, where the same request is made twice at once: whatever the body of the one that was slower wrote is dropped, and it gets the receipt of the other. out_receipt: receives the receipt, its `attempts` telling how often the body ran; NULL if not wanted.
     ///
     /// Errors: those of hf_transaction_commit; HF_CONFLICT only when the attempts or the time are used up, with the detail's `attempts`; what the body answered; HF_INVALID_ARGUMENT, HF_INVALID_JSON, HF_INVALID_OPTION. Any thread. Blocks.
     #[must_use]
