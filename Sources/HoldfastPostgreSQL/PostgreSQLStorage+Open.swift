@@ -136,8 +136,8 @@ extension PostgreSQLStorage {
 }
 
 extension HoldfastError {
-    /// unique_violation, also of PostgreSQL's own catalogue, and duplicate_table.
+    /// unique_violation, also of PostgreSQL's own catalogue, duplicate_table, and duplicate_object, of the type that a table has.
     fileprivate var isRaceOfCreators: Bool {
-        ["23505", "42P07", "40001", "40P01"].contains(sqlState)
+        ["23505", "42P07", "42710", "40001", "40P01"].contains(sqlState)
     }
 }

@@ -39,6 +39,7 @@ public struct ServerURL: Sendable {
                     throw HoldfastError(.invalidURL, "\"\(key)\" names the store once: give \"\(key)=NAME\"")
                 }
                 name = try Self.decode(pair[1])
+                shown.append(parameter)
                 continue
             }
             kept.append(parameter)

@@ -20,11 +20,11 @@ import Testing
         #expect(error { () throws(HoldfastError) in _ = try ServerURL(url) }?.status == .invalidURL)
     }
 
-    @Test func `a URL is shown without what is secret, and the store's name is taken out of it`() throws {
+    @Test func `a URL is shown without what is secret, and the store's name is kept from libpq`() throws {
         let url = try ServerURL(
             "POSTGRESQL://me:pass%40word@h1:1,h2:2/d?sslmode=require&password=secret&holdfast_store=a%20b&sslpassword=s"
         )
-        #expect(url.place == "postgresql://me@h1:1,h2:2/d?sslmode=require")
+        #expect(url.place == "postgresql://me@h1:1,h2:2/d?sslmode=require&holdfast_store=a%20b")
         #expect(url.store == "a b")
         #expect(try ServerURL("postgres://").place == "postgresql://")
         #expect(try ServerURL("postgres://h?holdfast_store=\(String(repeating: "a", count: 255))").store?.count == 255)

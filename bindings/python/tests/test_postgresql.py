@@ -56,6 +56,8 @@ def test_stores_of_one_database_are_apart(server: Server, url: str) -> None:
         one.repository("songs").save({"id": "s1"})
         assert "s1" in one.repository("songs")
         assert "s1" not in other.repository("songs")
+    with holdfast.open(url) as one, holdfast.open(url + "2") as other:
+        assert one.describe()["url"] != other.describe()["url"]
 
 
 def test_a_store_is_named_by_the_url_or_by_the_option(server: Server, url: str) -> None:
