@@ -18,7 +18,7 @@ GROUPS = (
         ("async-", "commits-", "operations-", "read-modify-write-", "bulk-load"),
     ),
     ("reads", "Reads of one document", ("point-reads", "cached-point-reads")),
-    ("queries", "Queries", ("scan", "index-", "group", "text-")),
+    ("queries", "Queries", ("scan", "index-", "group", "text-", "long-text-")),
 )
 
 WIDTH, LABELS, ROW, TOP = 960, 470, 26, 64
