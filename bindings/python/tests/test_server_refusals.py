@@ -92,8 +92,10 @@ def test_sessions_that_the_server_ends_are_not_noticed_where_nothing_was_under_w
         with store.transaction():
             songs.save({"id": "s1", "plays": 0})
         for plays in range(1, 6):
+            # It waits until they have ended: a commit that is just on its way then is told as not stored.
             own.sql(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast'"
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+                "WHERE application_name = 'holdfast'"
             )
             with store.transaction():
                 songs.save({"id": "s1", "plays": songs["s1"]["plays"] + 1})
