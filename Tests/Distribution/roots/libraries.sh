@@ -8,7 +8,7 @@ install() { DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-r
 # The version before, a store that it has written, and the version that follows.
 install ./before/libholdfast0_*.deb ./before/libholdfast-dev_*.deb gcc libc6-dev pkg-config
 ! command -v swift
-mkdir /work && cd /work
+mkdir /programs && cd /programs
 sed -n '/^```c$/,/^```$/p' /packages/README.md | sed '1d;/^```$/,$d' > app.c
 cc -Wall -Werror app.c $(pkg-config --cflags --libs holdfast) -o app
 [ "$(./app)" = "both are stored" ]
@@ -16,7 +16,7 @@ install /packages/libholdfast0_*.deb /packages/libholdfast-dev_*.deb /packages/l
 dpkg-query --show libholdfast0 | grep -q "$VERSION-1\$"
 [ "$(./app)" = "both are stored" ]
 mkdir autopkgtest
-[ "$(AUTOPKGTEST_TMP=/work/autopkgtest sh /packages/program-in-c)" = "both are stored" ]
+[ "$(AUTOPKGTEST_TMP=/programs/autopkgtest sh /packages/program-in-c)" = "both are stored" ]
 
 install cmake make
 cat > CMakeLists.txt <<'END'
@@ -40,7 +40,7 @@ for page in holdfast_store holdfast_repository; do
     zcat /usr/share/man/man3/$page.3.gz | grep -q hf_
 done
 apt-get purge -qq -y libholdfast0 libholdfast-dev libholdfast-doc > /dev/null
-left=$(find / -xdev -path /packages -prune -o -path /work -prune -o -path /opt -prune -o -path /var -prune -o -path /proc -prune \
+left=$(find / -xdev -path /packages -prune -o -path /programs -prune -o -path /opt -prune -o -path /var -prune -o -path /proc -prune \
     -o -name '*holdfast*' -print)
 [ -z "$left" ] || { echo "left behind: $left"; exit 1; }
 echo "the libraries do"

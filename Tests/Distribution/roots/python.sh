@@ -7,13 +7,13 @@ install() { DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-r
 
 install ./libholdfast0_*.deb ./python3-holdfast_*.deb ./holdfast_*.deb ./libholdfast-doc_*.deb
 ! command -v cc && ! command -v swift
-mkdir /work && cd /work
+mkdir /programs && cd /programs
 sed -n '/^```python$/,/^```$/p' /packages/README.md | sed '1d;/^```$/,$d' > app.py
 said="Song(id='s1', title='Gloria', plays=3)"
 [ "$(python3 app.py)" = "$said" ]
 holdfast --format lines get music.db songs s1 | grep -q '"title":"Gloria"'
 mkdir autopkgtest
-AUTOPKGTEST_TMP=/work/autopkgtest sh /packages/program-in-python | grep -q '"title":"Gloria"'
+AUTOPKGTEST_TMP=/programs/autopkgtest sh /packages/program-in-python | grep -q '"title":"Gloria"'
 zcat /usr/share/man/man1/holdfast.1.gz | grep -q 'holdfast get'
 grep -q _holdfast /usr/share/bash-completion/completions/holdfast
 grep -q _holdfast /usr/share/zsh/vendor-completions/_holdfast
@@ -25,5 +25,5 @@ install python3-venv
 python3 -m venv wheel
 wheel/bin/pip install --quiet --no-index /packages/*.whl
 [ "$(wheel/bin/python app.py)" = "$said" ]
-wheel/bin/python /packages/beside_sqlite.py /work
+wheel/bin/python /packages/beside_sqlite.py /programs
 echo "Python does"
