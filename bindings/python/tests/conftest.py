@@ -2,7 +2,6 @@
 
 import gc
 import inspect
-import itertools
 import logging
 import os
 import signal
@@ -26,7 +25,8 @@ from actions import Diary  # noqa: E402
 from browser import driver, page  # noqa: E402, F401  fixtures
 from loops import run  # noqa: E402, F401  a fixture
 from nodes import Family  # noqa: E402
-from server import Server  # noqa: E402
+from proxy import Proxy  # noqa: E402
+from server import Server, new_store  # noqa: E402
 
 import holdfast  # noqa: E402
 
@@ -106,8 +106,6 @@ def nothing_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
 #: The modules of which each test that is given a place for a store runs on a server, too.
 ON_A_SERVER = ("test_aio_streams", "test_aio_trees", "test_stream_processes")
 
-_stores_on_the_server = itertools.count()
-
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.definition.path.parent != Path(__file__).parent:
@@ -132,7 +130,32 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     place = request.getfixturevalue("engine") if has_engine else getattr(request, "param", "sqlite")
     if place != "server":
         return str(tmp_path / "store.db")
-    return f"{Server.shared().url}?holdfast_store=path{os.getpid()}.{next(_stores_on_the_server)}"
+    return f"{Server.shared().url}?{new_store()}"
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server.shared()
+
+
+@pytest.fixture
+def url(server: Server) -> str:
+    """Of a store on the server that nobody used before."""
+    return f"{server.url}?{new_store()}"
+
+
+@pytest.fixture
+def own() -> Iterator[Server]:
+    """A server that a test may change, or kill."""
+    server = Server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def proxy(server: Server) -> Iterator[Proxy]:
+    with Proxy(server.url) as proxy:
+        yield proxy
 
 
 @pytest.fixture

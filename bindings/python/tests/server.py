@@ -2,12 +2,20 @@
 
 import atexit
 import functools
+import itertools
 import os
 import subprocess
 import tempfile
 from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[3] / "Tests" / "HoldfastPostgreSQLTests" / "cluster.sh"
+
+_numbers = itertools.count()
+
+
+def new_store() -> str:
+    """The parameter of a URL that names a store which nobody used before."""
+    return f"holdfast_store=test{os.getpid()}.{next(_numbers)}"
 
 
 class Server:

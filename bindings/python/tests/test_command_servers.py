@@ -1,6 +1,5 @@
 """The command `holdfast` with stores on a server."""
 
-import itertools
 import json
 import os
 import signal
@@ -13,19 +12,11 @@ from typing import Any, Callable
 
 import pytest
 from proxy import Direction, Fault, Kind, Proxy
-from server import Server
 from test_command import COMMAND, call, lines, run
 
 import holdfast
 
-_names = itertools.count()
 SONGS = [{"id": f"s{number:05}", "title": f"Song {number}", "plays": number} for number in range(5_000)]
-
-
-@pytest.fixture
-def url() -> str:
-    """Of a store that nobody used before."""
-    return f"{Server.shared().url}?holdfast_store=command{os.getpid()}.{next(_names)}"
 
 
 @pytest.fixture
@@ -38,12 +29,6 @@ def filled(path: str) -> str:
         for song in SONGS[:10]:
             songs.save({**song, "plays": -1})
     return path
-
-
-@pytest.fixture
-def proxy() -> Iterator[Proxy]:
-    with Proxy(Server.shared().url) as proxy:
-        yield proxy
 
 
 @pytest.fixture

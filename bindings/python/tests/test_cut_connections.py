@@ -1,31 +1,21 @@
 """Connections to a server that are cut, and what is said to be on its way: at every place of a commit, and at
 places that are drawn while several processes commit. `make torture-postgresql` draws a thousand of them."""
 
-import itertools
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Callable
 
 import pytest
 from cuts import Told, judge
 from proxy import Direction, Fault, Kind, Proxy
-from server import Server
+from server import Server, new_store
 
 import holdfast
 
 CUTS = Path(__file__).with_name("cuts.py")
-
-_names = itertools.count()
-
-
-@pytest.fixture
-def proxy() -> Iterator[Proxy]:
-    with Proxy(Server.shared().url) as proxy:
-        yield proxy
 
 
 class Counted:
@@ -33,7 +23,7 @@ class Counted:
 
     def __init__(self, proxy: Proxy, patience: int = 5_000, has_keys: bool = True) -> None:
         self.proxy = proxy
-        self.query = f"?holdfast_store=cut{os.getpid()}.{next(_names)}"
+        self.query = f"?{new_store()}"
         self.has_keys = has_keys
         self.store = holdfast.open(proxy.url + self.query, lock_timeout_ms=patience)
         self.entries = self.store.repository("entries")

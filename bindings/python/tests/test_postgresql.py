@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 from described import Song, results
@@ -20,27 +19,6 @@ from server import Server
 
 import holdfast
 import holdfast.aio
-
-_names = itertools.count()
-
-
-@pytest.fixture
-def server() -> Server:
-    return Server.shared()
-
-
-@pytest.fixture
-def url(server: Server) -> str:
-    """Of a store that nobody used before."""
-    return f"{server.url}?holdfast_store=test{os.getpid()}.{next(_names)}"
-
-
-@pytest.fixture
-def own() -> Iterator[Server]:
-    """A server that a test may kill."""
-    server = Server()
-    yield server
-    server.stop()
 
 
 def test_a_store_on_a_server_keeps_what_is_committed(url: str) -> None:

@@ -1,6 +1,5 @@
 """Several processes with one store on a server: what one of them alone may do, and what the others see."""
 
-import itertools
 import os
 import subprocess
 import time
@@ -11,20 +10,6 @@ from programs import Program, start_program
 from server import Server
 
 import holdfast
-
-_names = itertools.count()
-
-
-@pytest.fixture
-def server() -> Server:
-    return Server.shared()
-
-
-@pytest.fixture
-def url(server: Server) -> str:
-    """Of a store that nobody used before."""
-    return f"{server.url}?holdfast_store=processes{os.getpid()}.{next(_names)}"
-
 
 # Upgrades as soon as it is told to, and tells from what version to what.
 UPGRADER = """

@@ -1,9 +1,7 @@
 """What a server refuses, or no longer does: a status, a message with the cure, and nothing lost."""
 
-import itertools
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,27 +9,6 @@ from proxy import Proxy
 from server import SCRIPT, Server
 
 import holdfast
-
-_names = itertools.count()
-
-
-@pytest.fixture
-def server() -> Server:
-    return Server.shared()
-
-
-@pytest.fixture
-def url(server: Server) -> str:
-    """Of a store that nobody used before."""
-    return f"{server.url}?holdfast_store=refused{os.getpid()}.{next(_names)}"
-
-
-@pytest.fixture
-def own() -> Iterator[Server]:
-    """A server that a test may change."""
-    server = Server()
-    yield server
-    server.stop()
 
 
 def test_a_server_that_is_too_old_is_refused(server: Server, url: str) -> None:
