@@ -197,10 +197,12 @@ $(BUILD)/abi/%: Tests/ABI/%.c $(ABI_SHARED) $(wildcard Tests/ABI/*.h) include/ho
 	    $(LINKED) -lcmocka -ljansson -pthread
 
 # What a program does that was written for a file. Its parts in Swift and Python belong to test-swift and test-python.
-# Not of them: what looks into files, and what takes a server minutes, such as long cursors.
-POSTGRESQL_TESTS := $(addprefix test_,transaction scopes isolation repository repositories queries indexes validators updates \
-    upgrades transfer tree_commits submitted_trees streams stream_ends operations queue receipts retries controller events \
-    answers cache_policies close fork key_values)
+# Not of them: what looks into files, and what takes a server minutes.
+POSTGRESQL_TESTS := $(addprefix test_,transaction scopes isolation repository repositories queries indexes validators \
+    updates upgrades transfer tree_commits submitted_trees streams stream_ends operations queue receipts retries \
+    controller events answers cache cache_policies close cursors fork key_values operation_runs threads aggregate \
+    aggregate_runs arguments awaiting body_errors controller_requests futures handles library_threads live_queries \
+    maintenance open_scopes payload_errors query_options quoting store text_index)
 CLUSTER := Tests/HoldfastPostgreSQLTests/cluster.sh
 
 test-postgresql: library $(addprefix $(BUILD)/abi/,$(POSTGRESQL_TESTS)) ## The C contract, on a server
@@ -216,11 +218,13 @@ test-postgresql: library $(addprefix $(BUILD)/abi/,$(POSTGRESQL_TESTS)) ## The C
 CUT_SERVER := PYTHONPATH=bindings/python HOLDFAST_LIMITS=serverReply=1000000000,foreignLock=5000000000 $(VENV)/bin/python
 REPLICA_PACKAGES := etcd-server haproxy patroni python3-etcd
 
-torture-postgresql: library $(VENV)/tools ## A thousand cuts of connections to a server, and failovers in 10,000 commits
+torture-postgresql: library $(VENV)/tools ## A thousand cuts of connections to a server, failovers in 10,000 commits, drawn orders
 	@$(MAKE) --no-print-directory dependencies PACKAGES="$(PACKAGES) $(REPLICA_PACKAGES)"
 	$(CUT_SERVER) bindings/python/tests/cuts.py 1000
 	$(CUT_SERVER) bindings/python/tests/failover.py 10000
 	$(CUT_SERVER) bindings/python/tests/lost_commits.py
+	PYTHONPATH=bindings/python HOLDFAST_LIMITS=turnInterval=20000000000 $(VENV)/bin/python \
+	    bindings/python/tests/scheduled.py 500
 
 test-symbols: library ## What the library exports, needs and weighs
 	Tests/Symbols/check.sh $(LIBRARY) $(SONAME)

@@ -91,7 +91,7 @@ int run_scenarios(const char *group, const scenario *scenarios, size_t count) {
         const char *name;
     } engine;
     static const engine here[] = {{ON_MEMORY, "memory"}, {ON_SQLITE, "sqlite"}},
-                        there[] = {{ON_BOTH, "postgresql"}};
+                        there[] = {{ON_A_SERVER, "postgresql"}};
     const engine *engines = getenv(SERVER) == NULL ? here : there;
     size_t engine_count = getenv(SERVER) == NULL ? COUNT_OF(here) : COUNT_OF(there);
 
@@ -117,6 +117,8 @@ int run_scenarios(const char *group, const scenario *scenarios, size_t count) {
     free(tests);
     return failures;
 }
+
+size_t rounds(size_t count) { return getenv(SERVER) == NULL ? count : count / 10; }
 
 /* --- Factories ---------------------------------------------------------------------------------- */
 

@@ -36,7 +36,7 @@ typedef struct fixture {
     char url[128];
 } fixture;
 
-enum { ON_MEMORY = 1, ON_SQLITE = 2, ON_BOTH = 3 };
+enum { ON_MEMORY = 1, ON_SQLITE = 2, ON_A_SERVER = 4, ON_ALL = 7 };
 
 /* What most scenarios need: a store with the repository "things". */
 typedef struct room {
@@ -75,7 +75,9 @@ typedef struct scenario {
 
 #define SCENARIO(function, engines)                                                                          \
     { #function, SETTING_OF(function), (void (*)(void))(function), engines }
-#define EACH_ENGINE(function) SCENARIO(function, ON_BOTH)
+#define EACH_ENGINE(function) SCENARIO(function, ON_ALL)
+/* For what a server does otherwise, where several machines write, or does as well, and takes long for. */
+#define NOT_ON_A_SERVER(function) SCENARIO(function, ON_MEMORY | ON_SQLITE)
 #define SQLITE_ONLY(function) SCENARIO(function, ON_SQLITE)
 /* For what does not depend on the engine. */
 #define ONCE(function) SCENARIO(function, ON_MEMORY)
@@ -84,6 +86,9 @@ typedef struct scenario {
  * HOLDFAST_TEST_SERVER has the URL of a PostgreSQL database, those for each engine run there, and on no
  * other. */
 int run_scenarios(const char *group, const scenario *scenarios, size_t count);
+
+/* So many rounds, or on a server, where each takes a round trip, a tenth of them. */
+size_t rounds(size_t count);
 
 /* --- Factories ---------------------------------------------------------------------------------- */
 

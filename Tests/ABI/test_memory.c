@@ -446,7 +446,7 @@ static void a_piece_that_could_not_be_handed_over_comes_again(room r) {
 
 /* A case as a scenario. */
 #define OR_IS_REFUSED(function)                                                                              \
-    { #function "_or_is_refused", with_less_and_less, (void (*)(void))(function), ON_BOTH }
+    { #function "_or_is_refused", with_less_and_less, (void (*)(void))(function), ON_ALL }
 
 static void lengths_beyond_all_memory_are_refused(room r) {
     hf_future *future = NULL;

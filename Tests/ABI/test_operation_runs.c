@@ -423,22 +423,22 @@ static void what_was_accepted_is_stored_before_the_store_closes(fixture *f) {
 }
 
 static void every_run_that_was_accepted_ends_once_when_the_store_closes(fixture *f) {
-    enum { COUNT = 6000 };
+    size_t count = rounds(6000);
     room r = open_room(f, NULL);
-    recorder *rec = new_recorder(COUNT);
+    recorder *rec = new_recorder(count);
     hf_operation *kinds[] = {
         describe_operation(r, STEP("modify", ",\"id\":\"n\",\"update\":{\"$inc\":{\"n\":1}},\"initial\":{}")),
         describe_operation(r, STEP("count", "")),
         describe_operation(r, "{\"steps\":[" STEP("add", ",\"entity\":{}") "," STEP("count", "") "]}"),
     };
-    for (size_t i = 0; i < COUNT; i++)
+    for (size_t i = 0; i < count; i++)
         expect_ok(hf_operation_submit, kinds[i % 3], NULL, record_event, new_ticket(rec, i), free_ticket,
                   NULL);
     expect_ok(hf_store_close, r.store, -1);
-    wait_for_freed(rec, COUNT);
-    assert_int_equal(rec->count, COUNT);
+    wait_for_freed(rec, count);
+    assert_int_equal(rec->count, count);
     assert_int_equal(rec->out_of_step, 0);
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < count; i++) {
         hf_status status = rec->outcomes[i].status;
         assert_true(status == HF_OK || status == HF_CLOSED || status == HF_CONFLICT);
         assert_true(rec->outcomes[i].ticket % 3 == 2 || status == HF_OK);

@@ -157,12 +157,10 @@ static void no_reader_sees_half_a_commit(room r) {
     run_threads(r, 5, transfer_or_audit, &stop, NULL);
 }
 
-enum { HASTY_COMMITS = 20000 };
-
 static void *commit_both_in_haste(void *argument) {
     worker *w = argument;
     intptr_t failures = 0;
-    for (int i = 0; i < HASTY_COMMITS; i++) {
+    for (int i = 0, count = (int)rounds(20000); i < count; i++) {
         char json[128];
         hf_transaction *t = NULL;
         snprintf(json, sizeof json, "[{\"id\":\"a\",\"n\":%d},{\"id\":\"b\",\"n\":%d}]", i, i);
@@ -211,7 +209,7 @@ static void *write_until_told(void *argument) {
 }
 
 static void ten_thousand_transactions_read_on_under_a_limit_of_256_descriptors(fixture *f) {
-    enum { READERS = 10000 };
+    size_t count = rounds(10000);
     struct rlimit before, limit;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     limit = before;
@@ -226,16 +224,16 @@ static void ten_thousand_transactions_read_on_under_a_limit_of_256_descriptors(f
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, write_until_told, &writer), 0);
 
-    hf_transaction **readers = calloc(READERS, sizeof(hf_transaction *));
-    char(*seen)[64] = calloc(READERS, sizeof *seen);
+    hf_transaction **readers = calloc(count, sizeof(hf_transaction *));
+    char(*seen)[64] = calloc(count, sizeof *seen);
     hf_entity entity = HF_ENTITY_INIT;
-    for (size_t i = 0; i < READERS; i++) {
+    for (size_t i = 0; i < count; i++) {
         readers[i] = begin(r.store, NULL);
         expect_ok(hf_repository_fetch, r.things, readers[i], i % 2 == 0 ? "cold" : "hot", HF_NTS, &entity);
         snprintf(seen[i], sizeof *seen, "%s", entity.data);
     }
     size_t moved = 0, conflicts[2] = {0, 0}, others = 0;
-    for (size_t i = 0; i < READERS; i++) {
+    for (size_t i = 0; i < count; i++) {
         const char *id = i % 2 == 0 ? "cold" : "hot";
         hf_status status = hf_repository_fetch(r.things, readers[i], id, HF_NTS, &entity, NULL);
         moved += status == HF_OK && strcmp(entity.data, seen[i]) != 0;
@@ -249,8 +247,8 @@ static void ten_thousand_transactions_read_on_under_a_limit_of_256_descriptors(f
     assert_int_equal(others, 0);
     assert_int_equal(moved, 0);
     assert_int_equal(conflicts[0], 0); /* what does not change never conflicts */
-    assert_true(conflicts[1] <= READERS / 2);
-    for (size_t i = 0; i < READERS; i++) {
+    assert_true(conflicts[1] <= count / 2);
+    for (size_t i = 0; i < count; i++) {
         hf_transaction_free(readers[i]);
     }
     hf_entity_free(&entity);
