@@ -45,8 +45,8 @@ double megabytes_now(void) {
 double megabytes_at_most(void) { return status("VmHWM:"); }
 
 void report(size_t operations, double seconds, size_t repeated, double megabytes) {
-    printf("{\"operations\":%zu,\"seconds\":%.9f,\"repeated\":%zu,\"megabytes\":%.3f}\n", operations, seconds,
-           repeated, megabytes);
+    printf("{\"operations\":%zu,\"seconds\":%.9f,\"ended\":%.9f,\"repeated\":%zu,\"megabytes\":%.3f}\n",
+           operations, seconds, seconds_now(), repeated, megabytes);
 }
 
 void fail(const char *what, const char *why) {

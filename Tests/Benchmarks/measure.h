@@ -21,8 +21,9 @@ void make_place(const char *place);
 double megabytes_now(void);
 double megabytes_at_most(void);
 
-/* Prints the result as one line of JSON. `repeated`: how often work had to be done again, for a conflict.
- * `megabytes`: what the work added to the process's memory, where that is measured. */
+/* Prints the result as one line of JSON, with the time at which it is printed. `repeated`: how often work had
+ * to be done again, for a conflict. `megabytes`: what the work added to the process's memory, where that is
+ * measured. */
 void report(size_t operations, double seconds, size_t repeated, double megabytes);
 
 /* Prints what failed and why, and exits: a run that did not do its whole work has no result. */

@@ -19,6 +19,7 @@ typedef struct session {
     size_t capacity;
     char *rows;
     size_t rows_capacity;
+    bool is_copying;
 } session;
 
 static void require(bool is_so, PGconn *connection, const char *what) {
@@ -123,12 +124,13 @@ static char *put_field(char *end, const void *bytes, size_t length) {
     return put(put(end, &network, sizeof network), bytes, length);
 }
 
-/* "COPY", "Binary Format" in PostgreSQL's documentation. */
-static void add_many(void *opaque, const document *d, size_t count) {
+/* "COPY", "Binary Format" in PostgreSQL's documentation. What is handed over is one COPY, which `drain` ends.
+ */
+static void submit(void *opaque, const document *d, size_t count) {
     static const char header[] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0", one[8] = {0, 0, 0, 0, 0, 0, 0, 1};
-    static const char fields[2] = {0, 5}, end_of_rows[2] = {-1, -1};
+    static const char fields[2] = {0, 5};
     session *s = opaque;
-    size_t length = sizeof header + sizeof end_of_rows;
+    size_t length = sizeof header;
     for (size_t i = 0; i < count; i++)
         length += 64 + d[i].id_length + d[i].length;
     if (length > s->rows_capacity) {
@@ -137,8 +139,14 @@ static void add_many(void *opaque, const document *d, size_t count) {
         if (s->rows == NULL)
             fail("batch", "no memory");
     }
-    /* The NUL that closes it is the last of its bytes. */
-    char *end = put(s->rows, header, sizeof header);
+    char *end = s->rows;
+    if (!s->is_copying) {
+        PQclear(expect(PQexec(s->connection, "COPY documents FROM STDIN (FORMAT binary)"), PGRES_COPY_IN,
+                       s->connection, "COPY"));
+        /* The NUL that closes it is the last of its bytes. */
+        end = put(end, header, sizeof header);
+        s->is_copying = true;
+    }
     for (size_t i = 0; i < count; i++) {
         end = put(end, fields, sizeof fields);
         end = put_field(put_field(end, one, sizeof one), one, sizeof one);
@@ -146,15 +154,26 @@ static void add_many(void *opaque, const document *d, size_t count) {
         end = put_field(end, one, sizeof one);
         end = put_field(end, d[i].body, d[i].length);
     }
-    end = put(end, end_of_rows, sizeof end_of_rows);
-    PQclear(expect(PQexec(s->connection, "COPY documents FROM STDIN (FORMAT binary)"), PGRES_COPY_IN,
-                   s->connection, "COPY"));
-    require(PQputCopyData(s->connection, s->rows, (int)(end - s->rows)) == 1 &&
+    require(PQputCopyData(s->connection, s->rows, (int)(end - s->rows)) == 1, s->connection, "PQputCopyData");
+}
+
+static void drain(void *opaque) {
+    static const char end_of_rows[2] = {-1, -1};
+    session *s = opaque;
+    if (!s->is_copying)
+        return;
+    s->is_copying = false;
+    require(PQputCopyData(s->connection, end_of_rows, sizeof end_of_rows) == 1 &&
                 PQputCopyEnd(s->connection, NULL) == 1,
             s->connection, "PQputCopyData");
     PGresult *result;
     while ((result = PQgetResult(s->connection)) != NULL)
         PQclear(expect(result, PGRES_COMMAND_OK, s->connection, "COPY"));
+}
+
+static void add_many(void *opaque, const document *d, size_t count) {
+    submit(opaque, d, count);
+    drain(opaque);
 }
 
 /* --- Reading ------------------------------------------------------------------------------------ */
@@ -236,8 +255,6 @@ static size_t increment(void *opaque, const document *d) {
 }
 
 const engine this_engine = {
-    WHAT_ALL_CAN,
-    .add_many = add_many,
-    .fetch = fetch,
-    .increment = increment,
+    WHAT_ALL_CAN,   .add_many = add_many, .submit = submit,
+    .drain = drain, .fetch = fetch,       .increment = increment,
 };
