@@ -55,7 +55,9 @@ class History:
 
     def end(self, event: Event, outcome: str) -> None:
         self.clock += 1
-        event.ended, event.outcome = self.clock, outcome
+        # What nobody knows the outcome of may come to pass later.
+        event.ended = float("inf") if outcome is Outcome.UNKNOWN else self.clock
+        event.outcome = outcome
 
     def of(self, kind: str) -> "list[Event]":
         return [event for event in self.events if event.kind == kind]

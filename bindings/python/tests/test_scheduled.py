@@ -78,3 +78,4 @@ def test_an_order_is_found_where_there_is_one() -> None:
     assert explained([claim, free, unknown], True)
     assert explained([claim, free, unknown], False)
     assert explained([claim, free, unknown, event("claim", 7, 8, Outcome.NO)], True)
+    assert explained([unknown, event("free", 7, 8, Outcome.NO), event("claim", 9, 10, Outcome.DONE)], True)
