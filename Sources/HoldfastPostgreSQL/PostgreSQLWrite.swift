@@ -347,6 +347,7 @@ extension StoreRow {
         func comparison(with row: StoreRow, _ store: Int64) -> Statement {
             let condition = """
                 FROM settings WHERE s.store = $1 AND s.head = $7 AND s.commit_id = $8 AND s.writes = $9
+                AND s.format <= \(Layout.format)
                 AND (s.reserved <= s.head OR s.server_run = \(Layout.serverRun)) RETURNING 1 AS one
                 """
             return Statement(

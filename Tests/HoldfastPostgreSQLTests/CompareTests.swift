@@ -56,6 +56,8 @@ import Testing
         try first.apply(batch(["a": "1"], at: 2, salt: 9))
         guard case .stored = try first.commit() else { throw HoldfastError(.internal, "nobody was before it") }
         guard case .overtaken = try second.commit() else { throw HoldfastError(.internal, "somebody was before it") }
+        // The next attempt asks for what is there.
+        #expect(other.states.row(within: .max) == nil)
         #expect(try other.text("a") == "{1}")
         #expect(try other.text("gone") == nil)
         let snapshot = try other.beginSnapshot()
@@ -145,6 +147,71 @@ import Testing
         #expect(try other.text("a") == "{0}")
         #expect(try other.resolve(batch.commitLog.map(\.name)) == [false])
         #expect(try other.readState().head == 2)
+        try one.close(head: 0)
+        try other.close(head: 0)
+    }
+
+    @Test func `a batch on a commit that the server has lost is not stored behind another one with its number`()
+        throws
+    {
+        let (one, other) = try pair("diverged")
+        try one.store(["a": "1"], at: 2)
+        // As a replica is that did not get it.
+        let store = "(SELECT store FROM holdfast_store WHERE name = 'diverged')"
+        cluster.sql("DELETE FROM holdfast_log WHERE store = \(store) AND sequence = 2")
+        cluster.sql(
+            "UPDATE holdfast_store SET head = 1, writes = writes - 1, commit_id = (SELECT commit_id FROM holdfast_log "
+                + "WHERE store = \(store) AND sequence = 1) WHERE name = 'diverged'")
+        try other.store(["a": "2"], at: 2, salt: 7)
+        let write = try one.beginWrite(durable: true)
+        try write.apply(batch(["b": "3"], at: 3))
+        guard case .overtaken = try write.commit() else { throw HoldfastError(.internal, "it is stored") }
+        #expect(try other.text("b") == nil)
+        #expect(error { () throws(HoldfastError) in _ = try one.beginWrite(durable: true) }?.status != nil)
+        try one.close(head: 0)
+        try other.close(head: 0)
+    }
+
+    @Test func `a store whose row says a newer format takes no batch from who was open before`() throws {
+        let (one, other) = try pair("upgraded")
+        cluster.sql("UPDATE holdfast_store SET format = 2 WHERE name = 'upgraded'")
+        let write = try one.beginWrite(durable: true)
+        try write.apply(batch(["a": "1"], at: 2))
+        guard case .overtaken = try write.commit() else { throw HoldfastError(.internal, "it is stored") }
+        let refusal = error { () throws(HoldfastError) in _ = try one.beginWrite(durable: true) }
+        #expect(refusal?.status == .formatTooNew)
+        cluster.sql("UPDATE holdfast_store SET format = 1 WHERE name = 'upgraded'")
+        #expect(try other.text("a") == "{0}")
+        try one.close(head: 0)
+        try other.close(head: 0)
+    }
+
+    @Test func `an answer that comes late tells nothing new`() throws {
+        let (one, other) = try pair("answers")
+        let older = try #require(one.states.row(within: .max))
+        try one.store(["a": "1"], at: 2)
+        one.states.note(older, at: Connection.now())
+        #expect(one.states.row(within: .max)?.head == 2)
+        try one.close(head: 0)
+        try other.close(head: 0)
+    }
+
+    @Test func `an index that another process has made is known to the next write`() throws {
+        let (one, other) = try pair("indexes")
+        let before = try one.beginWrite(durable: true)
+        #expect(try before.indexes().isEmpty)
+        before.rollback()
+        var creation = batch([:], at: 2)
+        creation.indexes = [
+            IndexRecord(
+                id: 1, repository: songs, name: "plays", definition: Array("{}".utf8), state: .building,
+                hasArrays: false)
+        ]
+        try other.store(creation)
+        #expect(one.changeToken == other.changeToken)
+        let after = try one.beginWrite(durable: true)
+        #expect(try after.indexes().map(\.name) == ["plays"])
+        after.rollback()
         try one.close(head: 0)
         try other.close(head: 0)
     }

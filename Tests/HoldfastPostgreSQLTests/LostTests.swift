@@ -78,6 +78,20 @@ import Testing
         try storage.close(head: 1_001)
     }
 
+    @Test func `what was durable is there after a crash, though the server leaves its log in memory for long`() throws {
+        cluster.sql("ALTER SYSTEM SET wal_writer_delay = '10s'")
+        cluster.sql("SELECT pg_reload_conf()")
+        let storage = try open(cluster.url) { $0.store = "durable" }
+        try storage.store(["a": "1"], at: 1)
+        for sequence in 2...4 as ClosedRange<CommitSequence> { try storage.store(["a": "\(sequence)"], at: sequence) }
+        cluster.crash()
+        cluster.start()
+        try storage.recover()
+        #expect(try storage.text("a") == "{4}")
+        try storage.close(head: 4)
+        cluster.sql("ALTER SYSTEM RESET wal_writer_delay")
+    }
+
     @Test func `another writer's lock is waited for in pieces, and let go of without it`() throws {
         let storage = try open(cluster.url) { $0.store = "locked" }
         let other = try open(cluster.url) { $0.store = "locked" }

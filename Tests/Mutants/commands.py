@@ -27,8 +27,8 @@ from pathlib import Path
 from tree import PROGRAMS, PYTHON, TREE, VERBS, environment
 
 SWIFT_TESTS = (
-    "HoldfastQueryTests HoldfastStorageTests HoldfastCoreTests HoldfastServicesTests HoldfastSQLiteTests HoldfastTests "
-    "HoldfastFamiliarTests SimulationTests StressTests"
+    "HoldfastQueryTests HoldfastStorageTests HoldfastCoreTests HoldfastServicesTests HoldfastSQLiteTests "
+    "HoldfastPostgreSQLTests HoldfastTests HoldfastFamiliarTests SimulationTests StressTests"
 ).split()
 ARGUMENTS = {
     "torture/kill": ["100"],
