@@ -25,8 +25,10 @@ public struct CacheStatistics: Sendable, Hashable {
     public var invalidations: UInt64
     /// Entities that are held.
     public var entries: Int
-    /// Their size.
+    /// Their size as it counts against the limits.
     public var bytes: Int
+    /// What they take of the process's memory, with the tables that lead to them.
+    public var heldBytes: Int
     /// What governs them; of a whole store, what governs those of repositories without a policy of their own.
     public var policy: CachePolicy
     /// Whether they share the store's general list, having no policy of their own.
@@ -36,6 +38,7 @@ public struct CacheStatistics: Sendable, Hashable {
 extension CacheStatistics: Decodable {
     private enum CodingKeys: String, CodingKey {
         case hits, misses, fills, evictions, expirations, invalidations, entries, bytes, policy
+        case heldBytes = "held_bytes"
     }
 
     private struct Shared: Decodable {
@@ -51,6 +54,7 @@ extension CacheStatistics: Decodable {
         invalidations = try count(.invalidations)
         entries = try container.decode(Int.self, forKey: .entries)
         bytes = try container.decode(Int.self, forKey: .bytes)
+        heldBytes = try container.decode(Int.self, forKey: .heldBytes)
         policy = try container.decode(CachePolicy.self, forKey: .policy)
         isShared = try container.decode(Shared.self, forKey: .policy).shared
     }
@@ -99,6 +103,6 @@ extension CacheStatistics {
             hits: core.counts.hits, misses: core.counts.misses, fills: core.counts.fills,
             evictions: core.counts.evictions, expirations: core.counts.expirations,
             invalidations: core.counts.invalidations, entries: core.entries, bytes: core.bytes,
-            policy: CachePolicy(core.policy), isShared: core.isShared)
+            heldBytes: core.heldBytes, policy: CachePolicy(core.policy), isShared: core.isShared)
     }
 }

@@ -4,7 +4,8 @@
 
 BUILD is the directory of the programs, and takes the stores while they are measured. The results go to OUTPUT as
 JSON, are drawn as charts into the folder "charts" beside it, and are printed as a table, with the lines that have
-fallen since the last release; --release notes them as those of the next one.
+fallen since the last release, are new or have no result; --release notes them as those of the next one. A line whose
+programs fail is told, the others are measured all the same, and the exit status is 1.
 """
 
 import argparse
@@ -12,6 +13,8 @@ import fnmatch
 import json
 import os
 import sys
+import time
+from itertools import groupby
 from pathlib import Path
 
 import baseline
@@ -48,12 +51,12 @@ def main() -> None:
     )
     arguments = parser.parse_args()
 
-    names = [line.name for line in LINES]
+    known = [line.name for line in LINES]
     patterns = arguments.lines or ["*"]
-    chosen = {name for pattern in patterns for name in fnmatch.filter(names, pattern)}
+    chosen = {name for pattern in patterns for name in fnmatch.filter(known, pattern)}
     for pattern in patterns:
-        if not fnmatch.filter(names, pattern):
-            parser.error(f"no such line: {pattern}; there are: {', '.join(names)}")
+        if not fnmatch.filter(known, pattern):
+            parser.error(f"no such line: {pattern}; there are: {', '.join(known)}")
     words = {
         "build": str(arguments.build),
         "sources": str(SOURCES),
@@ -70,26 +73,35 @@ def main() -> None:
         flush=True,
     )
     found = []
+    failures = 0
     try:
-        for line in LINES:
-            if line.name in chosen:
-                series = runner.measure(line, arguments.rounds)
+        wanted = (line for line in LINES if line.name in chosen)
+        for _, group in groupby(wanted, lambda line: line.runs):
+            lines = list(group)
+            names = ", ".join(line.name for line in lines)
+            began = time.monotonic()
+            try:
+                all_series = runner.measure(lines, arguments.rounds)
+            except Failure as failure:
+                failures += 1
+                print(f"FAILED: {names}: {failure}", file=sys.stderr, flush=True)
+                continue
+            for line, series in zip(lines, all_series):
                 found += [{**result, "load": load} for result in results(line, series)]
-                print(f"{line.name} measured", flush=True)
+            print(f"{names} measured in {time.monotonic() - began:.0f} s", flush=True)
     finally:
         runner.clean()
     arguments.output.write_text(json.dumps(found, indent=1) + "\n")
     print(table(found))
     for path in charts.write(found, arguments.output.parent / "charts"):
         print(f"drawn: {path}")
-    for sentence in baseline.fallen(found, BASELINE):
-        print(f"FALLEN: {sentence}")
+    for sentence in baseline.compared(found, BASELINE, chosen):
+        print(sentence)
     if arguments.release:
         baseline.write(found, BASELINE)
+    if failures:
+        sys.exit(f"FAILED: {failures}, see above")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        sys.exit(f"FAILED: {failure}")
+    main()

@@ -10,8 +10,10 @@ BENCH_SHARED := $(addprefix Tests/Benchmarks/,documents.c measure.c documents.h 
 
 BENCH_ENGINES := $(addprefix $(BENCH_BUILD)/,holdfast sqlite lmdb rocksdb postgresql)
 BENCH_FIRST_READS := $(addprefix $(BENCH_BUILD)/first_read_,holdfast sqlite)
+BENCH_YCSB := $(addprefix $(BENCH_BUILD)/ycsb_,holdfast sqlite lmdb rocksdb)
+BENCH_OPEN_LOADS := $(addprefix $(BENCH_BUILD)/open_load_,holdfast sqlite rocksdb)
 BENCH_OTHERS := $(addprefix $(BENCH_BUILD)/,asynchronous maintenance floors load_library streams trees)
-BENCH_PROGRAMS := $(BENCH_ENGINES) $(BENCH_FIRST_READS) $(BENCH_OTHERS)
+BENCH_PROGRAMS := $(BENCH_ENGINES) $(BENCH_FIRST_READS) $(BENCH_YCSB) $(BENCH_OPEN_LOADS) $(BENCH_OTHERS)
 
 BENCH_LIBRARIES_holdfast := $(LINKED)
 BENCH_LIBRARIES_asynchronous := $(BENCH_LIBRARIES_holdfast)
@@ -27,7 +29,7 @@ BENCH_LIBRARIES_floors := -ljansson
 # Where Debian has the headers of libpq.
 BENCH_INCLUDES_postgresql := -I/usr/include/postgresql
 
-BENCH_COMPILE = $(CC) $(BENCH_FLAGS) $(BENCH_INCLUDES_$*) $(filter %.c,$^) -o $@ $(BENCH_LIBRARIES_$*) -pthread
+BENCH_COMPILE = $(CC) $(BENCH_FLAGS) $(BENCH_INCLUDES_$*) $(filter %.c,$^) -o $@ $(BENCH_LIBRARIES_$*) -pthread -lm
 
 $(BENCH_PROGRAMS): $(BENCH_SHARED) | $(BENCH_BUILD)
 
@@ -40,10 +42,17 @@ $(BENCH_ENGINES): $(BENCH_BUILD)/%: Tests/Benchmarks/%.c Tests/Benchmarks/worklo
 $(BENCH_FIRST_READS): $(BENCH_BUILD)/first_read_%: Tests/Benchmarks/%.c Tests/Benchmarks/first_read.c
 	$(BENCH_COMPILE)
 
+$(BENCH_YCSB): $(BENCH_BUILD)/ycsb_%: Tests/Benchmarks/%.c Tests/Benchmarks/ycsb.c Tests/Benchmarks/zipfian.c \
+    Tests/Benchmarks/zipfian.h
+	$(BENCH_COMPILE)
+
+$(BENCH_OPEN_LOADS): $(BENCH_BUILD)/open_load_%: Tests/Benchmarks/%.c Tests/Benchmarks/open_load.c
+	$(BENCH_COMPILE)
+
 $(BENCH_OTHERS): $(BENCH_BUILD)/%: Tests/Benchmarks/%.c
 	$(BENCH_COMPILE)
 
-$(BENCH_BUILD)/holdfast $(BENCH_BUILD)/first_read_holdfast $(BENCH_BUILD)/asynchronous $(BENCH_BUILD)/maintenance $(BENCH_BUILD)/trees: include/holdfast.h $(HEADERS)
+$(BENCH_BUILD)/holdfast $(BENCH_BUILD)/first_read_holdfast $(BENCH_BUILD)/ycsb_holdfast $(BENCH_BUILD)/open_load_holdfast $(BENCH_BUILD)/asynchronous $(BENCH_BUILD)/maintenance $(BENCH_BUILD)/trees: include/holdfast.h $(HEADERS)
 
 $(BENCH_BUILD)/documents.ndjson: Tests/Benchmarks/make_documents.py
 	$(PYTHON) $< $@

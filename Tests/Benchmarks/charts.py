@@ -12,6 +12,9 @@ GROUPS = (
     ("swift", "Swift, beside GRDB", ("swift-",)),
     ("server", "On a server, beside a program in C with libpq", ("pg-",)),
     ("beside", "Commits beside other work", ("commits-beside-", "submitted-beside-")),
+    ("ycsb", "YCSB, relaxed", ("ycsb-",)),
+    ("open-load", "Durable commits at a fixed rate", ("open-load-",)),
+    ("room", "What a document takes", ("cached-document", "stored-document")),
     (
         "commits",
         "Commits",
@@ -60,7 +63,7 @@ def chart(title: str, rows: list[Result]) -> str:
         f"<title>{escape(title)}</title>",
         f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
         f'<text x="16" y="26" font-size="17" font-weight="bold">{escape(title)}</text>',
-        '<text x="16" y="46" fill="#555">how many times as fast as the other; more is better. '
+        '<text x="16" y="46" fill="#555">how many times as fast, or as small, as the other; more is better. '
         "Full mark: what must be reached. Dashed: what is striven for.</text>",
         mark(LABELS + scale, TOP - 6, height - 10, "#bbb"),
     ]

@@ -14,10 +14,14 @@
 /* How many commits a program has under way that hands them over. */
 enum { IN_FLIGHT = 1000 };
 
+enum { LARGE_CACHE = 256 << 20 };
+
 /* What an engine may keep in its own memory of what was read. The last four are Holdfast's. */
 typedef enum caching {
     NO_CACHE,
     CACHED,
+    /* Up to LARGE_CACHE, for all threads together. */
+    CACHED_LARGE,
     /* By a policy with room for all, used longest ago or inserted first, that expires after an hour. */
     CACHED_LRU,
     CACHED_FIFO,
@@ -48,6 +52,9 @@ typedef struct engine {
 
     /* Copies the document out, and answers its length. The copy lives until the session's next call. */
     size_t (*fetch)(void *session, const document *d, const char **out_body);
+    /* Visits this document and those whose ids come behind it, in the order of the ids' bytes: so many, or as
+     * many as there are. Answers how many. */
+    size_t (*range)(void *session, const document *first, size_t count);
     /* Adds 1 to the document's "installed_size" in one transaction. Answers how often it was tried in vain.
      */
     size_t (*increment)(void *session, const document *d);

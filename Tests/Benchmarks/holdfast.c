@@ -52,7 +52,10 @@ static void *store_open(const char *directory, bool is_durable, caching cache) {
     hf_store *store = NULL;
     hf_error *error = NULL;
     snprintf(path, sizeof path, is_on_server(directory) ? "%s" : "%s/holdfast.db", directory);
+    char large[32];
+    snprintf(large, sizeof large, ",\"cache_bytes\":%d", LARGE_CACHE);
     const char *more = cache == NO_CACHE       ? ",\"cache_bytes\":0"
+                       : cache == CACHED_LARGE ? large
                        : cache == CACHED_STALE ? ",\"max_staleness_ms\":100"
                                                : "";
     snprintf(options, sizeof options, "{\"max_in_flight\":%d,\"durability\":\"%s\"%s}", IN_FLIGHT,
@@ -199,6 +202,25 @@ static size_t fetch(void *opaque, const document *d, const char **out_body) {
     return s->entity.length;
 }
 
+static size_t range(void *opaque, const document *first, size_t count) {
+    session *s = opaque;
+    hf_entity_list found = HF_ENTITY_LIST_INIT;
+    hf_error *error = NULL;
+    char filter[128], options[64];
+    snprintf(filter, sizeof filter, "{\"id\":{\"$gte\":\"%.*s\"}}", (int)first->id_length, first->id);
+    snprintf(options, sizeof options, "{\"limit\":%zu}", count);
+    require(hf_repository_find(s->documents, NULL, filter, HF_NTS, options, &found, &error), error,
+            "hf_repository_find");
+    size_t bytes = 0;
+    for (size_t i = 0; i < found.count; i++)
+        bytes += found.items[i].length;
+    size_t visited = found.count;
+    if (bytes < visited)
+        fail("hf_repository_find", "empty documents");
+    hf_entity_list_free(&found);
+    return visited;
+}
+
 static size_t scan(void *opaque, const char *section) {
     session *s = opaque;
     hf_entity_list found = HF_ENTITY_LIST_INIT;
@@ -310,6 +332,7 @@ const engine this_engine = {
     .submit = submit,
     .drain = drain,
     .fetch = fetch,
+    .range = range,
     .increment = increment,
     .scan = scan,
     .create_index = create_index,

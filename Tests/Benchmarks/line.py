@@ -32,6 +32,7 @@ FOUND = 400_000
 SEARCHED = 500
 SYNCS = 2_000
 DELAYS = 500
+LOAD_MILLISECONDS = 3_000
 MEMBERS = 4_000_000
 STARTS = 15
 
@@ -41,6 +42,8 @@ LONG_TEXT_WORDS = 100
 BATCH = 1_000
 MANY_DOCUMENTS = 100_000
 MOST_DOCUMENTS = 1_000_000
+# Of YCSB.
+RECORDS = 50_000
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ class Run:
     documents: int = ALL
     #: At least so many words each description has, with those of the documents behind it; 0: as they are.
     words: int = 0
+    #: How many records the program makes by itself, where it does.
+    records: int = 0
     #: How many documents can be under way unacknowledged, if the acknowledged ones must be durable; else 0.
     in_flight: int = 0
     #: How many times it is run in a round.
@@ -76,7 +81,9 @@ class Baseline:
 @dataclass(frozen=True)
 class Line:
     """One line. A unit ending in "/s" counts operations; "ms" is the time of one; "MB" the memory that a program
-    added, or, of a line that runs none, the size of the library."""
+    added, or, of a line that runs none, the size of the library; "bytes" that of one document.
+
+    Lines that run the same programs, and stand one after the other, share their runs."""
 
     name: str
     title: str
@@ -86,3 +93,11 @@ class Line:
     #: For a line without ratios: the value that must be reached, and the one that is striven for; less is better.
     must: Optional[float] = None
     stretch: Optional[float] = None
+    #: Of a program that tells the times of its operations: whose this line is, of all from 0 to 1 of them.
+    rank: str = ""
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Its own program, and those that it is compared with."""
+        own = () if self.run is None else (self.run,)
+        return (*own, *(baseline.run for baseline in self.baselines))

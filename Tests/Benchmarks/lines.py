@@ -30,11 +30,13 @@ from programs import (
     in_python,
     tree,
 )
+from open_load_lines import OPEN_LOAD_LINES
 from server_lines import SERVER_LINES
-from store_lines import growth, on_store
+from store_lines import ROOM_LINES, growth, on_store
 from stream_lines import STREAM_LINES
 from swift_lines import SWIFT_LINES
 from text_lines import TEXT_LINES
+from ycsb_lines import YCSB_LINES
 
 
 def cached_reads(
@@ -378,6 +380,9 @@ LINES = (
         must=32,
         stretch=16,
     ),
+    *ROOM_LINES,
+    *OPEN_LOAD_LINES,
+    *YCSB_LINES,
     Line(
         "python-point-reads",
         "Python: point reads, cached, as bytes",

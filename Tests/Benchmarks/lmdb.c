@@ -29,7 +29,7 @@ static void require(int code, const char *what) {
 static MDB_val bytes(const char *data, size_t length) { return (MDB_val){length, (void *)(uintptr_t)data}; }
 
 static void *store_open(const char *directory, bool is_durable, caching cache) {
-    (void)cache;
+    (void)cache; /* the file is mapped */
     store *opened = calloc(1, sizeof *opened);
     MDB_txn *transaction;
     require(mdb_env_create(&opened->environment), "mdb_env_create");
@@ -74,13 +74,17 @@ static void write_documents(void *opaque, const document *d, size_t count) {
 
 static void save(void *opaque, const document *d) { write_documents(opaque, d, 1); }
 
-static size_t fetch(void *opaque, const document *d, const char **out_body) {
-    session *s = opaque;
-    MDB_val key = bytes(d->id, d->id_length), value;
+static void begin_reading(session *s) {
     if (s->reader == NULL)
         require(mdb_txn_begin(s->store->environment, NULL, MDB_RDONLY, &s->reader), "mdb_txn_begin");
     else
         require(mdb_txn_renew(s->reader), "mdb_txn_renew");
+}
+
+static size_t fetch(void *opaque, const document *d, const char **out_body) {
+    session *s = opaque;
+    MDB_val key = bytes(d->id, d->id_length), value;
+    begin_reading(s);
     require(mdb_get(s->reader, s->store->documents, &key, &value), "mdb_get");
     if (value.mv_size > s->capacity) {
         s->capacity = value.mv_size;
@@ -94,8 +98,30 @@ static size_t fetch(void *opaque, const document *d, const char **out_body) {
     return value.mv_size;
 }
 
+static size_t range(void *opaque, const document *first, size_t count) {
+    session *s = opaque;
+    MDB_val key = bytes(first->id, first->id_length), value;
+    MDB_cursor *cursor;
+    size_t found = 0, length = 0;
+    begin_reading(s);
+    require(mdb_cursor_open(s->reader, s->store->documents, &cursor), "mdb_cursor_open");
+    int code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    while (code == MDB_SUCCESS && found < count) {
+        found++;
+        length += value.mv_size;
+        if (found < count)
+            code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    }
+    if (length < found || (code != MDB_SUCCESS && code != MDB_NOTFOUND))
+        fail("mdb_cursor_get", mdb_strerror(code));
+    mdb_cursor_close(cursor);
+    mdb_txn_reset(s->reader);
+    return found;
+}
+
 const engine this_engine = {
     WHAT_ALL_CAN,
     .add_many = write_documents,
     .fetch = fetch,
+    .range = range,
 };

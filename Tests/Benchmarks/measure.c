@@ -1,5 +1,6 @@
 #include "measure.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,19 @@ double megabytes_now(void) {
 
 double megabytes_at_most(void) { return status("VmHWM:"); }
 
+double megabytes_in(const char *directory) {
+    DIR *opened = opendir(directory);
+    if (opened == NULL)
+        fail(directory, strerror(errno));
+    double bytes = 0;
+    struct stat found;
+    for (struct dirent *entry; (entry = readdir(opened)) != NULL;)
+        if (fstatat(dirfd(opened), entry->d_name, &found, 0) == 0 && S_ISREG(found.st_mode))
+            bytes += (double)found.st_blocks * 512;
+    closedir(opened);
+    return bytes / 1e6;
+}
+
 void report(size_t operations, double seconds, size_t repeated, double megabytes) {
     printf("{\"operations\":%zu,\"seconds\":%.9f,\"ended\":%.9f,\"repeated\":%zu,\"megabytes\":%.3f}\n",
            operations, seconds, seconds_now(), repeated, megabytes);
@@ -59,7 +73,19 @@ static int by_value(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
+static double at_rank(const double *sorted, size_t count, double rank) {
+    return sorted[(size_t)((double)(count - 1) * rank)];
+}
+
 void report_time(double *times, size_t count, double rank) {
     qsort(times, count, sizeof *times, by_value);
-    report(1, times[(size_t)((double)(count - 1) * rank)], 0, 0);
+    report(1, at_rank(times, count, rank), 0, 0);
+}
+
+void report_times(double *times, size_t count, double seconds) {
+    qsort(times, count, sizeof *times, by_value);
+    printf("{\"operations\":%zu,\"seconds\":%.9f,\"repeated\":0,\"ranks\":{\"0.5\":%.9f,\"0.99\":%.9f,"
+           "\"0.999\":%.9f}}\n",
+           count, seconds, at_rank(times, count, 0.5), at_rank(times, count, 0.99),
+           at_rank(times, count, 0.999));
 }

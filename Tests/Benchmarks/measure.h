@@ -21,6 +21,9 @@ void make_place(const char *place);
 double megabytes_now(void);
 double megabytes_at_most(void);
 
+/* What the files of a directory take on the disk. */
+double megabytes_in(const char *directory);
+
 /* Prints the result as one line of JSON, with the time at which it is printed. `repeated`: how often work had
  * to be done again, for a conflict. `megabytes`: what the work added to the process's memory, where that is
  * measured. */
@@ -38,5 +41,8 @@ void fail(const char *what, const char *why) __attribute__((noreturn));
 
 /* Reports the time at this rank, between 0 and 1, of so many, which it sorts. */
 void report_time(double *times, size_t count, double rank);
+/* Reports so many operations in so many seconds, and of their times, which it sorts, the ranks "0.5", "0.99"
+ * and "0.999". */
+void report_times(double *times, size_t count, double seconds);
 
 #endif

@@ -1,6 +1,6 @@
 """The programs that the lines run, with their arguments."""
 
-from line import ALL, FEW, MEMBERS, Run, STARTS, SYNCS
+from line import ALL, FEW, LOAD_MILLISECONDS, MEMBERS, RECORDS, Run, STARTS, SYNCS
 
 
 def in_c(
@@ -22,6 +22,16 @@ def in_c(
         words=words,
         in_flight=in_flight,
     )
+
+
+def ycsb(engine: str, workload: str, count: int, threads: int) -> Run:
+    words = (workload, "{directory}", "{records}", "{count}", str(threads))
+    return Run(("{build}/ycsb_" + engine, *words), count, records=RECORDS)
+
+
+def open_load(engine: str, percent: int) -> Run:
+    words = (str(percent), "{directory}", "{documents}", "{count}")
+    return Run(("{build}/open_load_" + engine, *words), LOAD_MILLISECONDS)
 
 
 def on_server(

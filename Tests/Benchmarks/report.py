@@ -51,13 +51,15 @@ def _result(
     }
     bounds = (line.must, line.stretch)
     if baseline is not None and other is not None:
-        ratios = [mine / theirs for mine, theirs in zip(own.values, other.values)]
+        ratios = [
+            _ratio(line, mine, theirs) for mine, theirs in zip(own.values, other.values)
+        ]
         result |= {
             "baseline": other.median,
             "baseline_name": baseline.name,
             "baseline_spread": other.spread,
             "baseline_syncs_per_operation": other.syncs,
-            "ratio": own.median / other.median,
+            "ratio": _ratio(line, own.median, other.median),
             "ratio_spread": [min(ratios), max(ratios)],
         }
         if line.must is None:
@@ -71,17 +73,22 @@ def _result(
     }
 
 
+def _ratio(line: Line, own: float, other: float) -> float:
+    """How many times as fast, or as small: more is better, of times and sizes, too."""
+    return own / other if line.unit.endswith("/s") else other / own
+
+
 def _reached(
     line: Line, result: Result, must: Optional[float], stretch: Optional[float]
 ) -> Optional[str]:
     """ "no", "must" or "stretch"; None where nothing has to be reached."""
-    if must is None or stretch is None:
+    if must is None:
         return None
     # For a time or a size less is better, for a ratio of speeds more.
     sign, value = (1, result["ratio"]) if line.must is None else (-1, result["value"])
     if sign * value < sign * must:
         return "no"
-    return "must" if sign * value < sign * stretch else "stretch"
+    return "must" if stretch is None or sign * value < sign * stretch else "stretch"
 
 
 def table(all_results: list[Result]) -> str:

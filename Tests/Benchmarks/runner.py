@@ -4,6 +4,7 @@ import json
 import shutil
 import statistics
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -69,21 +70,24 @@ class Runner:
         """Started for the first line that wants it."""
         return DurableServer()
 
-    def measure(self, line: Line, rounds: int) -> list[Series]:
-        """The series of the line's own program and of its baselines, which take turns in every round."""
-        if line.run is None:
-            return [Series([Path(self.words["library"]).stat().st_size / 1e6])]
-        runs = [line.run, *(baseline.run for baseline in line.baselines)]
-        series = [Series(syncs=self.syncs(run)) for run in runs]
+    def measure(self, lines: Sequence[Line], rounds: int) -> list[list[Series]]:
+        """Of lines that run the same programs the series of each: of its own program and of its baselines, which take
+        turns in every round."""
+        runs = lines[0].runs
+        if not runs:
+            return [[Series([Path(self.words["library"]).stat().st_size / 1e6])]]
+        syncs = [self.syncs(run) for run in runs]
+        series = [[Series(syncs=of_one) for of_one in syncs] for _ in lines]
         for number in range(rounds):
             # Nobody always comes after the same one.
             for place in range(len(runs)):
                 turn = (place + number) % len(runs)
                 results = [self.run(runs[turn]) for _ in range(runs[turn].times)]
-                series[turn].values.append(
-                    statistics.median(_value(result, line.unit) for result in results)
-                )
-                series[turn].repeated = results[-1]["repeated"]
+                for line, of_line in zip(lines, series):
+                    of_line[turn].values.append(
+                        statistics.median(_value(result, line) for result in results)
+                    )
+                    of_line[turn].repeated = results[-1]["repeated"]
         return series
 
     def run(
@@ -147,7 +151,7 @@ class Runner:
     def _document_count(self, run: Run) -> int:
         if run.documents == ALL:
             return self.document_count
-        return run.documents if self.limit is None else min(run.documents, self.limit)
+        return self._limited(run.documents)
 
     def _documents(self, run: Run) -> Path:
         """The file of the run's documents: of as many as there are, or of some, or of them again and again under
@@ -177,7 +181,9 @@ class Runner:
         return json.dumps(document, separators=(",", ":"), ensure_ascii=False) + "\n"
 
     def _count(self, run: Run) -> int:
-        count = run.count or self._document_count(run)
+        return self._limited(run.count or self._document_count(run))
+
+    def _limited(self, count: int) -> int:
         return count if self.limit is None else min(count, self.limit)
 
     def _execute(
@@ -190,6 +196,7 @@ class Runner:
             if run.is_on_server
             else str(directory),
             "documents": str(self._documents(run)),
+            "records": str(self._limited(run.records)),
             "count": str(count or self._count(run)),
         }
         command = [*prefix, *(word.format(**words) for word in run.command)]
@@ -203,9 +210,13 @@ class Runner:
         return json.loads(done.stdout)
 
 
-def _value(result: dict, unit: str) -> float:
+def _value(result: dict, line: Line) -> float:
     """What a program printed, in the unit of its line."""
-    if unit == "MB":
+    if line.unit == "MB":
         return result["megabytes"]
+    if line.unit == "bytes":
+        return result["megabytes"] * 1e6 / result["operations"]
     time = result["seconds"] / result["operations"]
-    return time * 1e3 if unit == "ms" else 1 / time
+    if line.rank:
+        time = result["ranks"][line.rank]
+    return time * 1e3 if line.unit == "ms" else 1 / time

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEGIN, COMMIT, INSERT, UPSERT, INCREMENT, FETCH, SCAN, FIND, GROUP, SEARCH, STATEMENTS };
+enum { BEGIN, COMMIT, INSERT, UPSERT, INCREMENT, FETCH, RANGE, SCAN, FIND, GROUP, SEARCH, STATEMENTS };
 
 static const char *const texts[STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
@@ -23,6 +23,7 @@ static const char *const texts[STATEMENTS] = {
     [INCREMENT] = "UPDATE documents SET body = json_set(body, '$.installed_size', "
                   "json_extract(body, '$.installed_size') + 1) WHERE id = ?1",
     [FETCH] = "SELECT body FROM documents WHERE id = ?1",
+    [RANGE] = "SELECT id, body FROM documents WHERE id >= ?1 ORDER BY id LIMIT ?2",
     [SCAN] = "SELECT id, body FROM documents WHERE json_extract(body, '$.section') = ?1",
     [FIND] = "SELECT id, body FROM documents WHERE json_extract(body, '$.installed_size') >= ?1 "
              "AND json_extract(body, '$.installed_size') < ?2",
@@ -41,7 +42,9 @@ typedef struct connection {
 typedef struct store {
     char path[4096];
     bool is_durable;
+    long long mapped_bytes;
     pthread_mutex_t turn;
+    size_t sessions;
     connection writer;
 } store;
 
@@ -61,9 +64,9 @@ static void connection_open(connection *c, const store *opened) {
     char settings[512];
     snprintf(settings, sizeof settings,
              "PRAGMA journal_mode = WAL; PRAGMA synchronous = %s; PRAGMA wal_autocheckpoint = 16000;"
-             "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;"
+             "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = %lld;"
              "CREATE TABLE IF NOT EXISTS documents (id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)",
-             opened->is_durable ? "FULL" : "NORMAL");
+             opened->is_durable ? "FULL" : "NORMAL", opened->mapped_bytes);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     require(sqlite3_open_v2(opened->path, &c->database, flags, NULL) == SQLITE_OK, c, "sqlite3_open_v2");
     require(sqlite3_exec(c->database, settings, NULL, NULL, NULL) == SQLITE_OK, c, "settings");
@@ -85,8 +88,9 @@ static void connection_close(connection *c) {
 }
 
 static void *store_open(const char *directory, bool is_durable, caching cache) {
-    (void)cache;
     store *opened = calloc(1, sizeof *opened);
+    /* A page cache is a connection's own; what all share is the file, mapped. */
+    opened->mapped_bytes = cache == CACHED_LARGE ? LARGE_CACHE : 0;
     snprintf(opened->path, sizeof opened->path, "%s/sqlite.db", directory);
     opened->is_durable = is_durable;
     pthread_mutex_init(&opened->turn, NULL);
@@ -103,6 +107,7 @@ static void store_close(void *opaque) {
 static void *session_open(void *opened) {
     session *s = calloc(1, sizeof *s);
     s->store = opened;
+    s->store->sessions++;
     connection_open(&s->reader, opened);
     return s;
 }
@@ -110,12 +115,17 @@ static void *session_open(void *opened) {
 static void session_close(void *opaque) {
     session *s = opaque;
     connection_close(&s->reader);
+    s->store->sessions--;
     free(s->body);
     free(s);
 }
 
+/* Who is alone writes by the connection that it reads by: what another one writes costs that its page cache.
+ */
 static connection *take_turn(session *s) {
     pthread_mutex_lock(&s->store->turn);
+    if (s->store->sessions == 1)
+        return &s->reader;
     if (s->store->writer.database == NULL)
         connection_open(&s->store->writer, s->store);
     return &s->store->writer;
@@ -199,6 +209,14 @@ static size_t visit(connection *c, int chosen) {
     return count;
 }
 
+static size_t range(void *opaque, const document *first, size_t count) {
+    connection *c = &((session *)opaque)->reader;
+    bind_text(c, RANGE, 1, first->id, first->id_length);
+    require(sqlite3_bind_int64(prepared(c, RANGE), 2, (sqlite3_int64)count) == SQLITE_OK, c,
+            "sqlite3_bind_int64");
+    return visit(c, RANGE);
+}
+
 static size_t scan(void *opaque, const char *section) {
     connection *c = &((session *)opaque)->reader;
     bind_text(c, SCAN, 1, section, strlen(section));
@@ -269,6 +287,7 @@ const engine this_engine = {
     WHAT_ALL_CAN,
     .add_many = add_many,
     .fetch = fetch,
+    .range = range,
     .increment = increment,
     .scan = scan,
     .create_index = create_index,

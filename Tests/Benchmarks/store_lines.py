@@ -69,3 +69,28 @@ def growth(
             *query,
         ),
     )
+
+
+def room(name: str, workload: str, title: str) -> Line:
+    """What a document takes, against SQLite and LMDB."""
+    own, *others = (
+        in_c(engine, workload, ALL, store=engine)
+        for engine in ("holdfast", "sqlite", "lmdb")
+    )
+    return Line(
+        name,
+        title,
+        "bytes",
+        own,
+        tuple(Baseline(name, run) for name, run in zip(("SQLite", "LMDB"), others)),
+    )
+
+
+ROOM_LINES = (
+    room(
+        "cached-document",
+        "memory",
+        "memory of the process a document once all were read",
+    ),
+    room("stored-document", "files", "what a document takes on the disk"),
+)

@@ -12,6 +12,7 @@
 #include "measure.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ typedef struct worker {
     size_t threads;
     size_t index;
     void *session;
+    double began;
     size_t operations;
     size_t repeated;
     double longest; /* seconds of one operation, where that is what counts */
@@ -314,11 +316,34 @@ static void stream_all(worker *w) {
     w->megabytes = megabytes_at_most() - before;
 }
 
+/* --- What documents take --------------------------------------------------------------------------- */
+
+static double megabytes_before;
+static const char *place;
+
+static void note_memory(void *session, const documents *d) {
+    (void)session;
+    (void)d;
+    megabytes_before = megabytes_now();
+}
+
+static void fill_memory(worker *w) {
+    read_each(w);
+    w->megabytes = megabytes_now() - megabytes_before;
+}
+
+/* Nothing was written since the store was closed, so that all lies where it stays. */
+static void weigh_files(worker *w) {
+    w->operations = w->documents->count;
+    w->megabytes = megabytes_in(place);
+}
+
 /* --- Running ------------------------------------------------------------------------------------ */
 
 static void *run_worker(void *opaque) {
     worker *w = opaque;
     pthread_barrier_wait(w->start);
+    w->began = seconds_now();
     w->work(w);
     return NULL;
 }
@@ -328,19 +353,26 @@ static void run(const workload *chosen, void *store, const documents *d, size_t 
     pthread_barrier_t start;
     pthread_barrier_init(&start, NULL, (unsigned)threads + 1);
     for (size_t t = 0; t < threads; t++) {
-        workers[t] = (worker){d, count,        threads, t, this_engine.session_open(store), 0, 0, 0,
-                              0, chosen->work, &start,  0};
+        workers[t] = (worker){.documents = d,
+                              .count = count,
+                              .threads = threads,
+                              .index = t,
+                              .session = this_engine.session_open(store),
+                              .work = chosen->work,
+                              .start = &start};
         if (t == 0 && chosen->prepare != NULL)
             chosen->prepare(workers[t].session, d);
         if (pthread_create(&workers[t].thread, NULL, run_worker, &workers[t]) != 0)
             fail("pthread_create", strerror(errno));
     }
     pthread_barrier_wait(&start);
+    /* Among many threads this one may go on when others are through. */
     double began = seconds_now();
     size_t operations = 0, repeated = 0;
     double longest = 0, megabytes = 0;
     for (size_t t = 0; t < threads; t++) {
         pthread_join(workers[t].thread, NULL);
+        began = fmin(began, workers[t].began);
         operations += workers[t].operations;
         repeated += workers[t].repeated;
         longest += workers[t].longest;
@@ -385,10 +417,12 @@ int main(int argc, char **argv) {
         {"text-phrases", true, CACHED, true, false, e->search != NULL, index_texts, search_phrases,
          drop_built_text_index},
         {"stream", true, CACHED, true, false, e->stream != NULL, NULL, stream_all, NULL},
+        {"memory", true, CACHED_LARGE, true, false, e->fetch != NULL, note_memory, fill_memory, NULL},
+        {"files", true, CACHED, true, false, true, NULL, weigh_files, NULL},
     };
     if (argc != 5 && argc != 6)
         fail(argv[0], "WORKLOAD DIRECTORY DOCUMENTS COUNT [THREADS]");
-    const char *directory = argv[2];
+    place = argv[2];
     size_t count = strtoull(argv[4], NULL, 10), threads = argc == 6 ? strtoull(argv[5], NULL, 10) : 1;
     const workload *chosen = NULL;
     for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++)
@@ -400,8 +434,8 @@ int main(int argc, char **argv) {
     if (count == 0 || threads == 0 || (chosen->adds && count > d.count))
         fail(argv[4], "not a number of operations on these documents");
     if (!chosen->reads)
-        make_place(directory);
-    void *store = e->open(directory, chosen->is_durable, chosen->cache);
+        make_place(place);
+    void *store = e->open(place, chosen->is_durable, chosen->cache);
     run(chosen, store, &d, count, threads);
     e->close(store);
     documents_free(&d);

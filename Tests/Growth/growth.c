@@ -1,10 +1,11 @@
 /*
  * Growth: one verb of the library on a store of some size, for a counter of instructions to watch.
  *
- *     growth --list               each verb: its name, the greatest exponent it may have, its smaller size
+ *     growth --list               each verb: its name, the greatest exponent it may have, its smallest size,
+ *                                 and whether 64 times that is more than the library allows
  *     growth VERB SIZE ENGINE     makes ready unwatched, then does the verb; ENGINE: memory or sqlite
  *
- * growth.py runs it under callgrind with a size and eight times it, which gives the exponent: 1 where the
+ * growth.py runs it under callgrind with a size, eight times it and so on, and fits the exponent: 1 where the
  * cost grows as the size does, 0 where it does not grow.
  */
 #include "growth.h"
@@ -457,6 +458,15 @@ static const struct verb {
     AGGREGATE_VERBS,
 };
 
+static int is_limited(const char *name) {
+    static const char *const limited[] = {"save-of-depth", "save-of-an-indexed-array", "pipeline-of-stages",
+                                          "filter-of-alternatives", "filter-of-conditions"};
+    for (size_t i = 0; i < sizeof limited / sizeof *limited; i++)
+        if (strcmp(limited[i], name) == 0)
+            return 1;
+    return 0;
+}
+
 static void run(const struct verb *verb, const char *engine) {
     char directory[] = "/tmp/holdfast-XXXXXX";
     if (mkdtemp(directory) == NULL)
@@ -480,7 +490,8 @@ static void run(const struct verb *verb, const char *engine) {
 int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (argc == 2 && strcmp(argv[1], "--list") == 0) {
-            printf("%s %g %d\n", verbs[i].name, verbs[i].exponent, verbs[i].size);
+            printf("%s %g %d %d\n", verbs[i].name, verbs[i].exponent, verbs[i].size,
+                   is_limited(verbs[i].name));
         } else if (argc == 4 && strcmp(argv[1], verbs[i].name) == 0) {
             size = atoi(argv[2]);
             run(&verbs[i], argv[3]);

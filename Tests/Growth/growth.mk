@@ -1,7 +1,7 @@
 # How cost grows, to be included by the top Makefile, which says where the library is:
 #
 #     test-growth    some verbs, for every test run; the seed that chose them is printed
-#     growth         all of them, a table
+#     growth         all of them, of three sizes: a table, and .build/growth.json
 
 GROWTH := $(BUILD)/growth/growth
 
@@ -15,5 +15,5 @@ $(GROWTH): Tests/Growth/growth.c Tests/Growth/aggregates.c Tests/Growth/live_que
 test-growth: library $(GROWTH) ## Whether cost grows as it may, in instructions, for a sample of verbs
 	$(PYTHON) Tests/Growth/growth.py $(GROWTH) --sample 6
 
-growth: dependencies library $(GROWTH) ## How the cost of every verb grows, in instructions
-	$(PYTHON) Tests/Growth/growth.py $(GROWTH)
+growth: dependencies library $(GROWTH) ## How the cost of every verb grows, in instructions, into .build/growth.json
+	$(PYTHON) Tests/Growth/growth.py $(GROWTH) --sizes 3 --output $(BUILD)/growth.json

@@ -77,7 +77,11 @@ HF_EXPORT hf_status hf_repository_trim_cache(hf_repository *repository, hf_trim_
  *   "expirations"      entries found to be older than their time to live
  *   "invalidations"    entries dropped because they were deleted or invalidated, somebody else had committed,
  *                      a COMMIT had failed, or the policy or the clock changed
- *   "entries", "bytes" held now, also those expired that nobody has asked for since
+ *   "entries", "bytes" held now, also those expired that nobody has asked for since; "bytes" is what counts
+ *                      against the limits: ids and texts, and 160 for each entry
+ *   "held_bytes"       what they take of the process's memory as the allocator gave it, with the tables that
+ *                      lead to them; divided by "entries", what a cached entity takes. The order of the
+ *                      general list is counted for the whole store alone
  *   "policy"           {"strategy","time_to_live_ms","max_entries","max_bytes","shared"}: what governs the
  *                      entries, "max_entries" null for no limit; "shared" where they are in the general list
  *

@@ -6,6 +6,11 @@
 #ifndef CHOLDFAST_PLATFORM_H
 #define CHOLDFAST_PLATFORM_H
 
+#ifdef __APPLE__
+#include <malloc/malloc.h>
+#else
+#include <malloc.h>
+#endif
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,6 +74,17 @@ static inline uint64_t hfplatform_moment(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+#endif
+}
+
+/* --- Memory -----------------------------------------------------------------------------------------
+ * How many bytes a block of malloc's takes: those that were asked for, what they were rounded up to, and the
+ * word before them. */
+static inline size_t hfplatform_block_bytes(const void *block) {
+#ifdef __APPLE__
+    return malloc_size(block);
+#else
+    return malloc_usable_size((void *)(uintptr_t)block) + sizeof(size_t);
 #endif
 }
 

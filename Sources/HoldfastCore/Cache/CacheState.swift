@@ -232,6 +232,7 @@ struct CacheState: Sendable {
         statistics.counts.hits += state.table.hits
         statistics.entries = state.table.count
         statistics.bytes = state.bytes
+        statistics.heldBytes = state.table.heldBytes + state.own.heldBytes
         return statistics
     }
 
@@ -243,7 +244,9 @@ struct CacheState: Sendable {
             total.counts += statistics.counts
             total.entries += statistics.entries
             total.bytes += statistics.bytes
+            total.heldBytes += statistics.heldBytes
         }
+        total.heldBytes += general.heldBytes
         return total
     }
 

@@ -25,6 +25,8 @@ public struct CacheStatistics: Sendable, Hashable {
     /// Those that are held now, also expired ones that nobody has asked for since.
     public var entries = 0
     public var bytes = 0
+    /// What they take of the process's memory, with the tables that lead to them.
+    public var heldBytes = 0
     /// What governs the repository's entries; of a whole store, what governs those of repositories without a policy.
     public var policy: CachePolicy
     /// Whether they share the store's general list.
@@ -43,6 +45,7 @@ public struct CacheStatistics: Sendable, Hashable {
             ("hits", counts.hits), ("misses", counts.misses), ("fills", counts.fills),
             ("evictions", counts.evictions), ("expirations", counts.expirations),
             ("invalidations", counts.invalidations), ("entries", UInt64(entries)), ("bytes", UInt64(bytes)),
+            ("held_bytes", UInt64(heldBytes)),
         ]
         for (name, value) in numbers {
             writer.member(name)

@@ -1,3 +1,4 @@
+internal import CHoldfastPlatform
 internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import Synchronization
@@ -31,6 +32,8 @@ final class CacheTable: @unchecked Sendable {
     let countsUse = Atomic<Bool>(true)
 
     @exclusivity(unchecked) private(set) var count = 0
+    /// What the blocks and the slots take of the process's memory, with those that are taken out and not yet let go.
+    @exclusivity(unchecked) private(set) var heldBytes = 0
     /// Slots that are not empty, those included whose entity was taken out.
     @exclusivity(unchecked) private var usedSlots = 0
     /// What was taken out since the last epoch began, and in the one before.
@@ -42,9 +45,18 @@ final class CacheTable: @unchecked Sendable {
         var slots: [UnsafeMutableRawPointer] = []
         var isEmpty: Bool { entities.isEmpty && slots.isEmpty }
 
-        func release() {
-            for entity in entities { CachedEntity.release(entity) }
-            for block in slots { free(block) }
+        /// Answers how many bytes that gave back.
+        func release() -> Int {
+            var bytes = 0
+            for entity in entities {
+                bytes += hfplatform_block_bytes(entity)
+                CachedEntity.release(entity)
+            }
+            for block in slots {
+                bytes += hfplatform_block_bytes(block)
+                free(block)
+            }
+            return bytes
         }
     }
 
@@ -61,8 +73,8 @@ final class CacheTable: @unchecked Sendable {
     }
 
     deinit {
-        takenOut.release()
-        takenOutBefore.release()
+        _ = takenOut.release()
+        _ = takenOutBefore.release()
         for entity in all { CachedEntity.release(entity) }
         if let slots { free(slots) }
     }
@@ -175,6 +187,7 @@ final class CacheTable: @unchecked Sendable {
         guard UInt64(UInt(bitPattern: entity)) >> Self.addressBits == 0 else { return false }
         if let old {
             slots![slot(of: old)].store(word, ordering: .releasing)
+            heldBytes += hfplatform_block_bytes(entity)
             letGo { $0.entities.append(old) }
             return true
         }
@@ -188,6 +201,7 @@ final class CacheTable: @unchecked Sendable {
                 slot.pointee.store(word, ordering: .releasing)
                 if before == 0 { usedSlots += 1 }
                 count += 1
+                heldBytes += hfplatform_block_bytes(entity)
                 return true
             }
             position = (position + 1) & mask
@@ -234,6 +248,7 @@ final class CacheTable: @unchecked Sendable {
         guard Memory.isThere(for: bytes), let block = calloc(wanted + 1, MemoryLayout<Atomic<UInt64>>.stride) else {
             return false
         }
+        heldBytes += hfplatform_block_bytes(block)
         let new = block.bindMemory(to: Atomic<UInt64>.self, capacity: wanted + 1)
         new.pointee.store(UInt64(wanted - 1), ordering: .relaxed)
         for position in 0..<capacity {
@@ -257,7 +272,7 @@ final class CacheTable: @unchecked Sendable {
 
     private func beginEpoch() {
         guard readers.advance() else { return }
-        takenOutBefore.release()
+        heldBytes -= takenOutBefore.release()
         takenOutBefore = takenOut
         takenOut = TakenOut()
     }

@@ -31,6 +31,9 @@ struct EvictionOrder: Sendable {
 
     var count: Int { places.count }
 
+    /// What it takes of the process's memory itself.
+    var heldBytes: Int { places.capacity * MemoryLayout<Place>.stride }
+
     /// Whether nothing will ever be in it.
     var holdsNothing: Bool { maxCount == 0 || maxSize == 0 }
 

@@ -147,7 +147,8 @@ class RepositoryMaintenance:
     @threaded
     def cache_statistics(self) -> dict[str, Any]:
         """What the cache has done for the repository since the store was opened: "hits", "misses", "fills",
-        "evictions", "expirations", "invalidations", "entries", "bytes", "policy". See holdfast/cache.h."""
+        "evictions", "expirations", "invalidations", "entries", "bytes", "held_bytes", "policy". See
+        holdfast/cache.h."""
         return self._report(lib.hf_repository_cache_statistics)
 
     # --- Queries ---------------------------------------------------------------------------------

@@ -336,6 +336,7 @@ def test_steps_that_are_none_are_refused(filled: str, steps: str) -> None:
 def test_stats_tell_sizes_and_counts(filled: str) -> None:
     (told,) = lines(run("stats", filled).stdout)
     assert told["sizes"]["store_bytes"] > 0 and told["entities"] == 2501
+    assert 0 < told["entity_bytes"] * 2501 <= told["sizes"]["store_bytes"]
     assert told["repositories"] == [{"name": "singers", "entities": 1}, {"name": "songs", "entities": 2500}]
     assert [it["name"] for it in told["indexes"]] == ["plays"]
     assert {"queue", "cache", "snapshots", "transactions"} <= set(told)

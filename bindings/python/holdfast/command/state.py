@@ -46,6 +46,7 @@ def stats(session: Session, store: str, entries: bool) -> None:
 
     Answers "sequence" (of the newest commit), "sizes" in bytes ("store_bytes" of the file, "log_bytes" of the
     log beside it, "free_bytes" unused in the file; null on a server), "entities" (how many in all),
+    "entity_bytes" (what one takes of the file, with its share of indexes and of the log of commits),
     "repositories" ("name", "entities") and "indexes" ("repository", "name", "state", and with --entries
     "entries"); and of this process, of interest in a shell, "queue" and "in_flight" (commits),
     "transactions", "snapshots" and "open_snapshots" (held), and "cache" and "server" (what they have done
@@ -82,10 +83,13 @@ def stats(session: Session, store: str, entries: bool) -> None:
         "server",
         "cache",
     )
+    count, sizes = sum(it["entities"] for it in repositories), described["sizes"]
+    used = sizes["store_bytes"] - sizes["free_bytes"] if sizes else 0
     session.output.report(
         {
             **{name: described[name] for name in members},
-            "entities": sum(it["entities"] for it in repositories),
+            "entities": count,
+            "entity_bytes": used // count if sizes and count else None,
             "repositories": repositories,
             "indexes": indexes,
         }
