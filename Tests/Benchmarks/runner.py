@@ -200,9 +200,14 @@ class Runner:
             "count": str(count or self._count(run)),
         }
         command = [*prefix, *(word.format(**words) for word in run.command)]
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
-        )
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+            )
+        except OSError as error:
+            raise Failure(f"{command[0]}: {error}")
+        except subprocess.TimeoutExpired as late:
+            raise Failure(f"{' '.join(command)}: takes longer than {late.timeout} s")
         if done.returncode != 0:
             raise Failure(
                 f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}"

@@ -108,6 +108,25 @@ def test_a_program_that_fails_has_no_result(documents):
         runner.run(in_c("sqlite", "commits", LIMIT + 1))
 
 
+def test_a_line_whose_program_fails_is_told_and_the_others_are_measured(
+    documents, tmp_path
+):
+    for engine in ("holdfast", "sqlite"):
+        (tmp_path / engine).symlink_to(BUILD / engine)
+    output = tmp_path / "bench.json"
+    done = subprocess.run(
+        [sys.executable, ROOT / "Tests/Benchmarks/bench.py", tmp_path, documents]
+        + [LIBRARY, output, "--rounds", "1", "--limit", str(LIMIT)]
+        + ["--lines", "cached-point-reads", "scan"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "FAILED: cached-point-reads: " in done.stderr and "/lmdb" in done.stderr
+    assert "MISSING: cached-point-reads, to LMDB" in done.stdout
+    assert [result["name"] for result in json.loads(output.read_text())] == ["scan"]
+
+
 @pytest.mark.parametrize(
     ("speed", "reached"), [(1.9, "no"), (2.0, "must"), (2.9, "must"), (3.0, "stretch")]
 )
