@@ -8,8 +8,8 @@ WORKLOADS = (
     ("a", "half reads, half updates", 30_000),
     ("b", "95 % reads, 5 % updates", 100_000),
     ("c", "reads", 400_000),
-    ("d", "95 % reads of the latest, 5 % inserts", 100_000),
-    ("e", "95 % scans of up to 100, 5 % inserts", 5_000),
+    ("d", "reads of the latest, 5 % inserts", 100_000),
+    ("e", "scans of up to 100, 5 % inserts", 5_000),
     ("f", "half reads, half read-modify-writes", 30_000),
 )
 
