@@ -84,16 +84,6 @@ struct PostingReader {
         rest = start..<numbers.position
         return true
     }
-
-    /// Appends the posting's positions.
-    func readPositions(into positions: inout [UInt32]) {
-        var reader = NumberReader(UnsafeRawBufferPointer(rebasing: bytes[rest]))
-        var position: UInt64 = 0
-        while let gap = reader.next() {
-            position &+= gap
-            positions.append(UInt32(truncatingIfNeeded: position))
-        }
-    }
 }
 
 extension Index {

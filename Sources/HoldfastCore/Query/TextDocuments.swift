@@ -62,37 +62,47 @@ struct TextDocuments {
         var count = Self.firstStretch
         while place < documents.count {
             let stretch = documents[place..<min(documents.count, place + count)]
-            (place, count) = (stretch.endIndex, Self.stretch)
+            place = stretch.endIndex
             var (numbers, keys): ([UInt64], [EntityKey]) = ([], [])
             try visit(stretch) { place, _, id in
                 numbers.append(documents[place])
                 keys.append(EntityKey(index.record.repository, EntityID(unchecked: Array(id))))
             }
-            var goesOn = true
-            func lend(_ place: Int, _ view: EntityView) throws(HoldfastError) -> Bool {
+            var bytes = 0
+            for (place, entity) in try entities(keys, keysAlone: keysAlone).enumerated() {
+                guard let entity else { continue }
+                bytes += entity.body.count
                 var key: [UInt8] = []
                 key.appendNumber(numbers[place])
-                goesOn = try key.withBytes { key throws(HoldfastError) in try body(key, view) }
-                return goesOn
-            }
-            if keysAlone {
-                for (place, key) in keys.enumerated() where goesOn {
-                    _ = try key.id.bytes.withBytes { id throws(HoldfastError) in
-                        try lend(place, EntityView(id: id, number: 0))
+                let goesOn = try key.withBytes { key throws(HoldfastError) in
+                    try keys[place].id.bytes.withBytes { id throws(HoldfastError) in
+                        try entity.body.withBytes { text throws(HoldfastError) in
+                            try body(key, EntityView(id: id, version: entity.version, body: text, damage: entity.damage))
+                        }
                     }
                 }
-            } else {
-                for (place, key) in keys.enumerated() where goesOn {
-                    _ = try snapshot.fetch(key) { view throws(HoldfastError) in _ = try lend(place, view) }
-                }
+                if !goesOn { return }
             }
-            if !goesOn { return }
+            count = min(Self.stretch, max(1, Self.stretchBytes / (1 + bytes / stretch.count)))
         }
     }
 
-    /// So many ids are found at once; first fewer, because who reads may want no more.
+    /// So many are found and read at once, which is one question of a server; first fewer, because who reads may want no
+    /// more, and fewer where they are long.
     private static let firstStretch = 16
     private static let stretch = 128
+    private static let stretchBytes = 1 << 20
+
+    private typealias Entity = (version: CommitSequence, body: [UInt8], damage: String?)
+
+    private func entities(_ keys: [EntityKey], keysAlone: Bool) throws(HoldfastError) -> [Entity?] {
+        if keysAlone { return keys.map { _ in (0, [], nil) } }
+        var entities: [Entity?] = keys.map { _ in nil }
+        try snapshot.fetch(keys) { place, view throws(HoldfastError) in
+            entities[place] = (view.version, try Array(asking: view.body), view.damage)
+        }
+        return entities
+    }
 
     private func scan(_ range: KeyRange, isReversed: Bool = false) -> IndexScan {
         IndexScan(

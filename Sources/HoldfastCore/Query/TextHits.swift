@@ -122,8 +122,14 @@ final class TextHits {
     }
 
     private func matching() -> [UInt64] {
-        var documents = (0..<search.wantedCount).reduce([]) { TextPostings.any($0, postings[$1].documents) }
-        for phrase in phrases { documents = TextPostings.both(documents, phrase.documents(in: postings)) }
+        // What has a phrase has its words; where one of them is looked for, that is enough.
+        let whole = phrases.firstIndex { $0.words.contains { $0.term < search.wantedCount } }
+        var documents =
+            whole.map { phrases[$0].documents(in: postings) }
+            ?? (0..<search.wantedCount).reduce([]) { TextPostings.any($0, postings[$1].documents) }
+        for (number, phrase) in phrases.enumerated() where number != whole {
+            documents = TextPostings.both(documents, phrase.documents(in: postings))
+        }
         for phrase in exclusions { documents = TextPostings.first(documents, without: phrase.documents(in: postings)) }
         return documents
     }

@@ -6,34 +6,81 @@ struct TextPostings {
     private(set) var documents: [UInt64] = []
     /// The sums of the word's weights.
     private(set) var weights: [UInt64] = []
-    /// Where each document's positions begin; none where they are not wanted.
+    /// Where the gaps between each document's positions begin; none where positions are not wanted.
     private var starts: [Int] = []
-    private var positions: [UInt32] = []
+    /// As the rows have them: of most documents nobody asks for them.
+    private var gaps: [UInt8] = []
     private let wantsPositions: Bool
 
     init(wantsPositions: Bool) { self.wantsPositions = wantsPositions }
 
     mutating func add(_ reader: inout PostingReader) throws(HoldfastError) {
+        // A posting takes two bytes at least.
+        let most = reader.bytes.count / 2
+        try documents.askToGrow(by: most)
+        try weights.askToGrow(by: most)
+        if wantsPositions {
+            try starts.askToGrow(by: most)
+            // Where a document goes on, a gap may become longer.
+            try gaps.askToGrow(by: 10 * most)
+        }
         while try reader.next() {
             let document = reader.place.document
+            var rest = reader.rest
             if documents.last == document {
                 weights[weights.count - 1] &+= reader.weight
+                if wantsPositions { rest = goOn(with: rest, of: reader) }
             } else {
-                try documents.askToGrow()
-                try weights.askToGrow()
                 documents.append(document)
                 weights.append(reader.weight)
-                if wantsPositions { starts.append(positions.count) }
+                if wantsPositions { starts.append(gaps.count) }
             }
-            if wantsPositions {
-                try positions.askToGrow(by: Int(reader.count))
-                reader.readPositions(into: &positions)
-            }
+            if wantsPositions { gaps.append(contentsOf: UnsafeRawBufferPointer(rebasing: reader.bytes[rest])) }
         }
     }
 
-    func positions(at place: Int) -> ArraySlice<UInt32> {
-        positions[starts[place]..<(place + 1 < starts.count ? starts[place + 1] : positions.count)]
+    /// The first gap of a further fragment is one from the start; behind the last fragment's positions it is to be one from
+    /// the last of them. Adds that one, and answers what is behind it.
+    private mutating func goOn(with rest: Range<Int>, of reader: PostingReader) -> Range<Int> {
+        var fragment = NumberReader(reader.bytes, from: rest.lowerBound)
+        guard let first = fragment.next() else { return rest }
+        var positions = positions(at: documents.count - 1)
+        var last: Int64 = 0
+        while let position = positions.next() { last = position }
+        gaps.appendNumber(first &- UInt64(bitPattern: last))
+        return fragment.position..<rest.upperBound
+    }
+
+    /// Goes through the positions that a document has.
+    struct Positions {
+        private let gaps: [UInt8]
+        private var byte: Int
+        private let end: Int
+        private var position: Int64 = 0
+
+        fileprivate init(_ gaps: [UInt8], _ range: Range<Int>) {
+            self.gaps = gaps
+            (byte, end) = (range.lowerBound, range.upperBound)
+        }
+
+        mutating func next() -> Int64? {
+            var (gap, shift): (UInt64, UInt64) = (0, 0)
+            while byte < end {
+                let next = gaps[byte]
+                byte += 1
+                gap |= UInt64(next & 0x7F) << shift
+                shift += 7
+                if next < 0x80 {
+                    position &+= Int64(bitPattern: gap)
+                    return position
+                }
+            }
+            return nil
+        }
+    }
+
+    func positions(at place: Int) -> Positions {
+        Positions(gaps, starts[place]..<(place + 1 < starts.count ? starts[place + 1] : gaps.count))
     }
 
     /// The first place at or behind one at which a document is, or a greater one.
@@ -114,18 +161,24 @@ extension WordSearch.IndexedPhrase {
     private func isTogether(
         _ words: [(term: Int, place: Int)], _ postings: [TextPostings], _ places: [Int]
     ) -> Bool {
-        let positions = zip(words, places).map { postings[$0.term].positions(at: $1) }
-        var next = positions.map(\.startIndex)
-        return positions[0].contains { position in
-            for number in words.indices.dropFirst() {
-                let wanted = Int64(position) + Int64(words[number].place - words[0].place)
-                while next[number] < positions[number].endIndex, Int64(positions[number][next[number]]) < wanted {
-                    next[number] += 1
+        var rarest = postings[words[0].term].positions(at: places[0])
+        var others = words.indices.dropFirst().map { number in
+            (
+                positions: postings[words[number].term].positions(at: places[number]), reached: Int64(-1),
+                distance: Int64(words[number].place - words[0].place)
+            )
+        }
+        next: while let position = rarest.next() {
+            for number in others.indices {
+                let wanted = position &+ others[number].distance
+                while others[number].reached < wanted {
+                    guard let reached = others[number].positions.next() else { return false }
+                    others[number].reached = reached
                 }
-                guard next[number] < positions[number].endIndex, Int64(positions[number][next[number]]) == wanted
-                else { return false }
+                if others[number].reached > wanted { continue next }
             }
             return true
         }
+        return false
     }
 }

@@ -20,8 +20,15 @@ extension Repository {
     func textDefinition() throws(HoldfastError) -> TextDefinition? {
         try store.requireOpen()
         return try store.read { snapshot throws(HoldfastError) in
-            let texts = try snapshot.indexes(of: record.id).filter { $0.record.state == .ready }.map(\.definition.text)
-            return texts.lazy.compactMap { $0 }.first
+            let texts = try snapshot.indexes(of: record.id).filter { $0.definition.text != nil }
+            if let ready = texts.first(where: { $0.record.state == .ready }) { return ready.definition.text }
+            guard let building = texts.first(where: { $0.record.state == .building }) else { return nil }
+            let name = building.record.name
+            throw HoldfastError(
+                .invalidQuery,
+                "\"$text\" needs the text index \"\(name)\", which is still building: ask when the call that creates it "
+                    + "has returned, and where that has ended without, create the index again: it goes on",
+                detail: [("operator", .text("$text")), ("index", .text(name))])
         }
     }
 
