@@ -9,6 +9,7 @@ package struct TextUpkeep {
 
     private let index: Index
     private var edits = PostingEdits()
+    private var names = NameEdits()
     /// Those that are known of this batch's entities; 0 of entities without one.
     private var numbers: [EntityID: UInt64] = [:]
     /// Those that the storage has.
@@ -22,8 +23,10 @@ package struct TextUpkeep {
     // MARK: Numbers
 
     /// Those of entities, and new ones of those that have none, in their order.
-    private mutating func number(_ ids: [EntityID], _ lastKeys: LastKeys) throws(HoldfastError) {
-        try look(for: ids, lastKeys)
+    private mutating func number(
+        _ ids: [EntityID], isBuild: Bool = false, _ lastKeys: LastKeys
+    ) throws(HoldfastError) {
+        try look(for: ids, isBuild: isBuild, lastKeys)
         for id in ids where numbers[id] == 0 {
             try readTotals(lastKeys)
             numbers[id] = totals!.new.next
@@ -31,17 +34,15 @@ package struct TextUpkeep {
         }
     }
 
-    private mutating func look(for ids: [EntityID], _ lastKeys: LastKeys) throws(HoldfastError) {
-        let unknown = ids.filter { numbers[$0] == nil }
+    private mutating func look(
+        for ids: [EntityID], isBuild: Bool = false, _ lastKeys: LastKeys
+    ) throws(HoldfastError) {
+        var unknown = ids.filter { numbers[$0] == nil }
         if unknown.isEmpty { return }
+        unknown.sort()
         try numbers.askToGrow(by: unknown.count)
         var found: [(EntityID, UInt64)] = []
-        try lastKeys(unknown.map(TextRows.range(of:))) { place, key throws(HoldfastError) in
-            guard let name = TextRows.name(in: key), name.id == unknown[place], name.number > 0 else {
-                throw index.damage
-            }
-            found.append((name.id, name.number))
-        }
+        try names.look(for: unknown, isBuild: isBuild, in: index, lastKeys) { found.append(($0, $1)) }
         for id in unknown { numbers[id] = 0 }
         for (id, number) in found { (numbers[id], stored[id]) = (number, number) }
     }
@@ -93,7 +94,7 @@ package struct TextUpkeep {
         _ documents: TextRun.Documents, _ isCurrent: [Bool], _ lastKeys: LastKeys
     ) throws(HoldfastError) -> [UInt64] {
         let current = documents.entities.indices.filter { isCurrent[$0] }
-        try number(current.map { documents.entities[$0].id }, lastKeys)
+        try number(current.map { documents.entities[$0].id }, isBuild: true, lastKeys)
         var answer = [UInt64](repeating: 0, count: documents.entities.count)
         for place in current {
             let id = documents.entities[place].id
@@ -152,10 +153,10 @@ package struct TextUpkeep {
         }
         if edits.isEmpty && totals == nil { return ([], []) }
         var outcome = try edits.outcome(for: index, lastKeys)
-        for (id, isThere) in isThere where isThere != (stored[id] != nil) {
-            let name = TextRows.name(of: id, numbers[id]!)
-            if isThere { outcome.added.append(name) } else { outcome.removed.append(name) }
-        }
+        let renamed = isThere.filter { id, isThere in isThere != (stored[id] != nil) }.keys.sorted()
+        let names = try names.outcome(renamed.map { ($0, isThere[$0]! ? numbers[$0]! : nil) }, in: index)
+        outcome.removed += names.removed
+        outcome.added += names.added
         if outcome.documents != 0 || outcome.words != 0 { try readTotals(lastKeys) }
         if var (old, new) = totals {
             new.totals.entities = UInt64(clamping: Int64(clamping: new.totals.entities) + outcome.documents)

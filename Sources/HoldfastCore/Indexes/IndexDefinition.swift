@@ -19,7 +19,7 @@ package struct IndexDefinition: Sendable, Equatable {
     fileprivate static let entries: Int64 = 2
     /// The kind of rows that TextRows.swift describes, with the words of CHoldfastWords. Another number once the
     /// tables or libstemmer make other terms of the same words: entries of two kinds do not go together.
-    fileprivate static let textEntries: Int64 = 4
+    fileprivate static let textEntries: Int64 = 5
 
     package let fields: [SortOrder.Field]
     let isUnique: Bool

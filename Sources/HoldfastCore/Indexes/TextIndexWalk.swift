@@ -38,9 +38,14 @@ package struct TextIndexWalk {
             }
         }
         var named = 0
+        var last: [UInt8]?
         try each(in: TextRows.allNames) { key throws(HoldfastError) in
-            let name = TextRows.name(in: key)
-            if let name, names[name.number] == name.id { named += 1 } else { try visit(key, nobody) }
+            var reader = try NameReader(key, of: index)
+            while try reader.next() {
+                let isInOrder = last.map { $0.precedes(reader.id) } ?? true
+                if isInOrder, names[reader.number]?.bytes == reader.id { named += 1 } else { try visit(key, nobody) }
+                last = reader.id
+            }
         }
         let missing = names.count - named
         for _ in 0..<missing { try visit(nobody, nobody) }

@@ -7,10 +7,10 @@ internal import HoldfastStorage
 ///
 ///     term 00 place posting*           the documents that a term is in; no term has a byte 00
 ///     00 place document*               of no term: all documents
-///     FA id 00 00 number               the number of an entity; of its id a byte 00 is 00 FF there
+///     FA id 00 00 name*                the numbers of entities, from that id on; of the id a byte 00 is 00 FF there
 ///     FB documents words number        how many documents there are, how many words they have, the next number
 ///
-/// A row of postings, or of documents, ends where it would have more than `blockBytes`, so that four lie on a page of SQLite. It
+/// A row ends where it would have more than `blockBytes`, so that four lie on a page of SQLite. One of postings, or of documents,
 /// begins with the place from which on it has all up to the next row; that of the first row of a term is 0, so that every
 /// place is in some row of it.
 ///
@@ -19,6 +19,8 @@ internal import HoldfastStorage
 ///              | step*2 count*2+1 weight gap*      of so many words; the sum of their weights
 ///              | step*2 count*2 gap*               the same, all of weight 1
 ///     document = step*2 words length id            how many words it has; the id is so many bytes
+///     name     = same length rest number           of its id so many bytes are those of the name before, of the first
+///                                                  those of the row's id; so many follow
 ///
 /// A step is from one document's number to the next, of the first from that of the place; where it is 0 behind the first,
 /// another fragment of the same document follows: the positions of one document are cut into pieces of `fragmentBytes`. A gap is
@@ -68,44 +70,21 @@ enum TextRows {
         return head
     }
 
-    /// Where the number of an entity is told.
+    /// Where the row is, the last there, that tells the number of an entity.
     static func range(of id: EntityID) -> KeyRange {
-        let key = name(of: id)
-        return KeyRange(lower: key, upper: key.dropLast() + [1])
+        KeyRange(lower: [names], upper: nameHead(of: id.bytes).dropLast() + [1])
     }
 
-    static func name(of id: EntityID, _ number: UInt64) -> [UInt8] {
-        var key = name(of: id)
-        key.appendNumber(number)
-        return key
-    }
-
-    private static func name(of id: EntityID) -> [UInt8] {
+    /// What a row of names begins with.
+    static func nameHead(of id: [UInt8]) -> [UInt8] {
         var key = [names]
-        key.reserveCapacity(id.bytes.count + 8)
-        for byte in id.bytes {
+        key.reserveCapacity(blockBytes)
+        for byte in id {
             key.append(byte)
             if byte == 0 { key.append(0xFF) }
         }
         key += [0, 0]
         return key
-    }
-
-    /// The id and the number in such a key; nil where it is none.
-    static func name(in key: UnsafeRawBufferPointer) -> (id: EntityID, number: UInt64)? {
-        var id: [UInt8] = []
-        var place = 1
-        while place + 1 < key.count {
-            let byte = key[place]
-            if byte == 0 && key[place + 1] == 0 {
-                var reader = NumberReader(key, from: place + 2)
-                guard let number = reader.next(), reader.isAtEnd else { return nil }
-                return (EntityID(unchecked: id), number)
-            }
-            id.append(byte)
-            place += byte == 0 ? 2 : 1
-        }
-        return nil
     }
 
     /// What an index has altogether.

@@ -20,7 +20,7 @@ struct TextRun {
     private let ordered: [Int32]
     /// Which of them comes next, and what of it.
     private var next = 0
-    private var position = TextTerms.Position()
+    private var passed = 0
     let sequence: CommitSequence
     let last: EntityID?
     private(set) var isLast = true
@@ -31,14 +31,14 @@ struct TextRun {
         in snapshot: any StorageSnapshot, _ limits: Limits
     ) throws(HoldfastError) {
         sequence = snapshot.sequence
-        let terms = TextTerms(text)
+        var terms = TextTerms(text)
         var documents = Documents()
         var (isLast, idBytes) = (true, 0)
         try snapshot.scanAsking(repository.id, after: position) { view throws(HoldfastError) in
             if view.id.isEmpty { throw EntityCheck(repository).refusal(of: view) }
             let id = EntityID(unchecked: Array(view.id))
             let length = try index.length(repository.name, id) { () throws(HoldfastError) in
-                try terms.add(view.body, as: UInt64(documents.entities.count + 1))
+                try terms.add(view.body, as: UInt32(documents.entities.count + 1))
             }
             try documents.entities.askToGrow()
             documents.entities.append(EntityKey(repository.id, id))
@@ -77,17 +77,17 @@ struct TextRun {
         while next < ordered.count, rows < limits.indexPieceEntries, edits.byteCount < limits.indexPieceBytes {
             let number = ordered[next]
             let term = try terms.withTerm(number) { term throws(HoldfastError) in try edits.addTerm(term) }
-            var (size, place) = (0, position)
+            var (size, place) = (0, passed)
             // A closure cannot capture an inout self.
             var taken = edits
             edits = PostingEdits()
-            let isOver = try terms.postings(of: number, from: &place) { place, body throws(HoldfastError) in
+            let isOver = try terms.postings(of: number, behind: &place) { place, body throws(HoldfastError) in
                 try taken.set(term, place, body)
                 size += body.count + 2
                 return taken.byteCount < limits.indexPieceBytes
             }
             edits = taken
-            position = isOver ? TextTerms.Position() : place
+            passed = isOver ? 0 : place
             if isOver { next += 1 }
             rows += 1 + size / TextRows.blockBytes
         }

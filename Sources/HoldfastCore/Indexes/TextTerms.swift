@@ -7,24 +7,35 @@ internal import HoldfastQuery
 ///
 ///     term 00 fragment body            a posting's
 ///     00 00 words                      the entity's own
-final class TextTerms {
+struct TextTerms {
     /// Of one entity.
     static let limit = 100_000
     static let byteLimit = 8 << 20
 
     private struct Term {
         let bytes: Range<Int>
-        /// Finished postings: the document's step, the fragment, the length of the body, the body.
-        var postings: [UInt8] = []
-        var last: UInt64 = 0
-        // Of the document that is read.
-        var positions: [UInt8] = []
-        var count: UInt64 = 0
-        var weight: UInt64 = 0
-        var position: UInt64 = 0
-        var fragment: UInt64 = 0
+        /// The first and the last of its words in the document that is read; -1 for none.
+        var first: Int32 = -1
+        var last: Int32 = -1
+        /// How many postings it has.
+        var count: Int32 = 0
 
         init(bytes: Range<Int>) { self.bytes = bytes }
+    }
+
+    /// A word of the document that is read.
+    private struct Word {
+        let position: UInt32
+        let weight: UInt32
+        /// The next of its term.
+        var next: Int32 = -1
+    }
+
+    /// Its fragment and its body end where it says, in `bodies`, and begin where the one before ends.
+    private struct Posting {
+        let term: Int32
+        let document: UInt32
+        let end: Int
     }
 
     private let definition: TextDefinition
@@ -33,76 +44,104 @@ final class TextTerms {
     /// The numbers of terms by their hashes, -1 for none. Its size is a power of two.
     private var places = [Int32](repeating: -1, count: 64)
     private var hashes: [Int] = []
+    private var words: [Word] = []
     /// Those of the document that is read.
     private var touched: [Int32] = []
-    /// What they take together, about.
-    private(set) var byteCount = 0
+    /// In the order of the documents.
+    private var postings: [Posting] = []
+    private var bodies: [UInt8] = []
+    /// The numbers of postings in the order of their terms' numbers, and where those of each term begin.
+    private var arranged: [Int32] = []
+    private var starts: [Int] = []
 
     init(_ definition: TextDefinition) { self.definition = definition }
 
     var count: Int { terms.count }
 
+    /// What they take together, about.
+    var byteCount: Int {
+        bytes.count + bodies.count + terms.count * (MemoryLayout<Term>.stride + 16)
+            + postings.count * (MemoryLayout<Posting>.stride + 4)
+    }
+
     /// Takes the words of an entity in, under a number greater than those before. Answers how many there are; nil where it
     /// has more than an index takes: then nothing of it counts, and nothing more can be taken in.
-    func add(_ document: UnsafeRawBufferPointer, as number: UInt64) throws(HoldfastError) -> UInt64? {
+    mutating func add(_ document: UnsafeRawBufferPointer, as number: UInt32) throws(HoldfastError) -> UInt64? {
         var length: UInt64 = 0
         var position: UInt64 = 0
         // The same whatever else was taken in.
         var ownBytes = 0
+        let definition = definition
         try definition.eachWord(in: document) { word, weight, isFirst throws(HoldfastError) in
             position += isFirst ? 2 : 1
             if word.isStopWord || word.bytes.isEmpty { return true }
             length += 1
-            let term = try self.number(of: word.bytes)
-            if terms[term].count == 0 && terms[term].fragment == 0 {
-                touched.append(Int32(term))
-                ownBytes += word.bytes.count + 4
-            }
-            if terms[term].positions.count >= TextRows.fragmentBytes { finish(term, number) }
-            let before = terms[term].positions.count
-            terms[term].positions.appendNumber(position - terms[term].position)
-            ownBytes += terms[term].positions.count - before
-            terms[term].position = position
-            terms[term].count += 1
-            terms[term].weight &+= UInt64(weight)
+            let place = UInt32(truncatingIfNeeded: position)
+            ownBytes += try take(word.bytes, Word(position: place, weight: UInt32(truncatingIfNeeded: weight)))
             return touched.count < Self.limit && ownBytes <= Self.byteLimit
         }
         if touched.count >= Self.limit || ownBytes > Self.byteLimit { return nil }
-        try Memory.ask(for: 3 * ownBytes)
-        for term in touched {
-            finish(Int(term), number)
-            terms[Int(term)].fragment = 0
-        }
+        // Few bytes more than that has a posting: for its fragment, its number of words, and their weight.
+        try bodies.askToGrow(by: 4 * ownBytes)
+        try postings.askToGrow(by: touched.count + ownBytes / TextRows.fragmentBytes)
+        for term in touched { finish(term, number) }
         touched.removeAll(keepingCapacity: true)
+        words.removeAll(keepingCapacity: true)
         return length
     }
 
-    /// A fragment of a document is complete.
-    private func finish(_ number: Int, _ document: UInt64) {
-        let before = terms[number].postings.count
-        Self.finish(&terms[number], document)
-        byteCount += terms[number].postings.count - before
+    /// Answers how many bytes it adds to what the document has.
+    private mutating func take(_ bytes: UnsafeRawBufferPointer, _ word: Word) throws(HoldfastError) -> Int {
+        let term = try number(of: bytes)
+        let place = Int32(words.count)
+        try words.askToGrow()
+        let last = terms[term].last
+        terms[term].last = place
+        var (added, before): (Int, UInt32) = (0, 0)
+        if last >= 0 {
+            words[Int(last)].next = place
+            before = words[Int(last)].position
+        } else {
+            terms[term].first = place
+            touched.append(Int32(term))
+            added = bytes.count + 4
+        }
+        words.append(word)
+        return added + NumberReader.size(of: UInt64(word.position &- before))
     }
 
-    private static func finish(_ term: inout Term, _ document: UInt64) {
-        let hasWeight = term.weight != term.count
-        let header = term.count << 1 | (hasWeight ? 1 : 0)
-        let size = NumberReader.size(of: header) + (hasWeight ? NumberReader.size(of: term.weight) : 0)
-        term.postings.appendNumber(document - term.last)
-        term.postings.appendNumber(term.fragment)
-        term.postings.appendNumber(UInt64(size + term.positions.count))
-        term.postings.appendNumber(header)
-        if hasWeight { term.postings.appendNumber(term.weight) }
-        term.postings += term.positions
-        term.positions.removeAll(keepingCapacity: true)
-        term.last = document
-        (term.count, term.weight, term.position) = (0, 0, 0)
-        term.fragment += 1
+    /// The document's postings of a term.
+    private mutating func finish(_ term: Int32, _ document: UInt32) {
+        var next = terms[Int(term)].first
+        var fragment: UInt64 = 0
+        while next >= 0 {
+            let first = next
+            var (count, weight, size, last): (UInt64, UInt64, Int, UInt32) = (0, 0, 0, 0)
+            while next >= 0, size < TextRows.fragmentBytes {
+                let word = words[Int(next)]
+                size += NumberReader.size(of: UInt64(word.position &- last))
+                (count, weight, last, next) = (count + 1, weight + UInt64(word.weight), word.position, word.next)
+            }
+            bodies.appendNumber(fragment)
+            bodies.appendNumber(count << 1 | (weight != count ? 1 : 0))
+            if weight != count { bodies.appendNumber(weight) }
+            last = 0
+            var place = first
+            while place != next {
+                let word = words[Int(place)]
+                bodies.appendNumber(UInt64(word.position &- last))
+                (last, place) = (word.position, word.next)
+            }
+            postings.append(Posting(term: term, document: document, end: bodies.count))
+            terms[Int(term)].count += 1
+            fragment += 1
+        }
+        (terms[Int(term)].first, terms[Int(term)].last) = (-1, -1)
     }
 
     // MARK: Finding terms
 
-    private func number(of term: UnsafeRawBufferPointer) throws(HoldfastError) -> Int {
+    private mutating func number(of term: UnsafeRawBufferPointer) throws(HoldfastError) -> Int {
         var hasher = Hasher()
         hasher.combine(bytes: term)
         let hash = hasher.finalize()
@@ -119,7 +158,6 @@ final class TextTerms {
         bytes += term
         hashes.append(hash)
         places[place] = Int32(terms.count - 1)
-        byteCount += term.count + MemoryLayout<Term>.stride
         if terms.count * 2 > places.count { try spread() }
         return terms.count - 1
     }
@@ -130,7 +168,7 @@ final class TextTerms {
             && bytes.withBytes { compareBytes(UnsafeRawBufferPointer(rebasing: $0[range]), term) == 0 }
     }
 
-    private func spread() throws(HoldfastError) {
+    private mutating func spread() throws(HoldfastError) {
         try Memory.ask(for: 8 * places.count)
         places = [Int32](repeating: -1, count: 2 * places.count)
         let mask = places.count - 1
@@ -143,8 +181,10 @@ final class TextTerms {
 
     // MARK: Giving back
 
-    /// The numbers of the terms in the order of their bytes.
-    func ordered() throws(HoldfastError) -> [Int32] {
+    /// The numbers of the terms in the order of their bytes. From then on their postings can be visited, and nothing more be
+    /// taken in.
+    mutating func ordered() throws(HoldfastError) -> [Int32] {
+        try arrange()
         var numbers = Array(terms.indices.map { Int32($0) })
         try bytes.withBytes { bytes throws(HoldfastError) in
             try Interrupt.sort(&numbers) { left, right in
@@ -156,6 +196,19 @@ final class TextTerms {
         return numbers
     }
 
+    private mutating func arrange() throws(HoldfastError) {
+        try Memory.ask(for: 4 * postings.count + 16 * terms.count)
+        starts = [0]
+        starts.reserveCapacity(terms.count + 1)
+        for term in terms { starts.append(starts[starts.count - 1] + Int(term.count)) }
+        var next = starts
+        arranged = [Int32](repeating: 0, count: postings.count)
+        for (number, posting) in postings.enumerated() {
+            arranged[next[Int(posting.term)]] = Int32(number)
+            next[Int(posting.term)] += 1
+        }
+    }
+
     func withTerm<Result>(
         _ number: Int32, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
@@ -165,46 +218,42 @@ final class TextTerms {
         }
     }
 
-    /// Where a walk along a term's postings is.
-    struct Position {
-        fileprivate var byte = 0
-        fileprivate var document: UInt64 = 0
-
-        init() {}
-    }
-
-    /// Visits the postings of a term behind a position, until `visit` answers false; answers whether none is left.
+    /// Visits the postings of a term behind the first `passed`, until `visit` answers false, and counts them in; answers whether
+    /// none is left.
     func postings(
-        of number: Int32, from position: inout Position,
+        of number: Int32, behind passed: inout Int,
         _ visit: (TextRows.Place, UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) -> Bool {
-        var reached = position
-        defer { position = reached }
-        return try terms[Int(number)].postings.withBytes { bytes throws(HoldfastError) in
-            var reader = NumberReader(bytes, from: reached.byte)
-            while let step = reader.next(), let fragment = reader.next(), let length = reader.next() {
-                reached.document += step
-                let body = bytes[reader.position..<reader.position + Int(length)]
-                reader.position += Int(length)
-                reached.byte = reader.position
-                let place = TextRows.Place(document: reached.document, fragment: fragment)
-                guard try visit(place, UnsafeRawBufferPointer(rebasing: body)) else { return reader.isAtEnd }
+        let end = starts[Int(number) + 1]
+        var place = starts[Int(number)] + passed
+        defer { passed = place - starts[Int(number)] }
+        try bodies.withBytes { bodies throws(HoldfastError) in
+            while place < end {
+                let posting = Int(arranged[place])
+                place += 1
+                let start = posting == 0 ? 0 : postings[posting - 1].end
+                var reader = NumberReader(bodies, from: start)
+                let fragment = reader.next() ?? 0
+                let body = UnsafeRawBufferPointer(rebasing: bodies[reader.position..<postings[posting].end])
+                let place = TextRows.Place(document: UInt64(postings[posting].document), fragment: fragment)
+                guard try visit(place, body) else { return }
             }
-            return true
         }
+        return place == end
     }
 
     /// What an entity has by itself, in no order; nil beyond the limits.
     static func keys(
         of document: UnsafeRawBufferPointer, _ definition: TextDefinition
     ) throws(HoldfastError) -> [[UInt8]]? {
-        let terms = TextTerms(definition)
+        var terms = TextTerms(definition)
         guard let length = try terms.add(document, as: 1) else { return nil }
+        try terms.arrange()
         var keys: [[UInt8]] = [ownKey(length)]
         try keys.askToGrow(by: terms.count)
         for number in terms.terms.indices {
-            var position = Position()
-            _ = try terms.postings(of: Int32(number), from: &position) { place, body throws(HoldfastError) in
+            var passed = 0
+            _ = try terms.postings(of: Int32(number), behind: &passed) { place, body throws(HoldfastError) in
                 var key: [UInt8] = []
                 let term = terms.terms[number].bytes
                 try Memory.ask(for: term.count + body.count)

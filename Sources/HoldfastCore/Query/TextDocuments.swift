@@ -77,7 +77,8 @@ struct TextDocuments {
                 let goesOn = try key.withBytes { key throws(HoldfastError) in
                     try keys[place].id.bytes.withBytes { id throws(HoldfastError) in
                         try entity.body.withBytes { text throws(HoldfastError) in
-                            try body(key, EntityView(id: id, version: entity.version, body: text, damage: entity.damage))
+                            try body(
+                                key, EntityView(id: id, version: entity.version, body: text, damage: entity.damage))
                         }
                     }
                 }

@@ -132,3 +132,11 @@ def test_a_pattern_that_proves_too_expensive_is_refused(documents: Documents) ->
     documents.save({"_id": "1", "a": "a" * 3000})
     with pytest.raises(holdfast.InvalidQueryError):
         documents.find({"a": {"$regex": "(a+a+)+[bc]$"}})
+
+
+def test_an_empty_text_is_not_replaced(documents: Documents) -> None:
+    documents.save({"_id": "1", "a": "abc"})
+    for operator in ("$replaceOne", "$replaceAll"):
+        expression = {operator: {"input": "$a", "find": "", "replacement": "x"}}
+        with pytest.raises(holdfast.InvalidQueryError, match="cannot find an empty string"):
+            documents.aggregate([{"$set": {"a": expression}}])

@@ -261,13 +261,17 @@ def test_a_backup_and_a_file_opened_again_have_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("in_place", [False, True])
-def test_it_takes_at_most_half_as_much_again_as_that_of_fts5(tmp_path: Path, in_place: bool) -> None:
+@pytest.mark.parametrize("count, shortest, longest", [(2000, 80, 120), (8000, 6, 10)])
+def test_it_takes_at_most_half_as_much_again_as_that_of_fts5(
+    tmp_path: Path, in_place: bool, count: int, shortest: int, longest: int
+) -> None:
     rng = random.Random(1)
     vocabulary = [
         "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 10))) for _ in range(5000)
     ]
     weights = [1 / (n + 2) for n in range(5000)]
-    bodies = [" ".join(rng.choices(vocabulary, weights, k=rng.randint(80, 120))) for _ in range(2000)]
+    lengths = [rng.randint(shortest, longest) for _ in range(count)]
+    bodies = [" ".join(rng.choices(vocabulary, weights, k=length)) for length in lengths]
 
     def bytes_of(path: Path, tables: str) -> int:
         with sqlite3.connect(path) as file:
@@ -294,3 +298,30 @@ def test_it_takes_at_most_half_as_much_again_as_that_of_fts5(tmp_path: Path, in_
     file.close()
     ours = bytes_of(tmp_path / "ours.db", "holdfast_index_%")
     assert ours <= 1.5 * bytes_of(tmp_path / "theirs.db", "texts_%")
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_names_of_all_sorts_come_and_go(tmp_path: Path, in_order: bool) -> None:
+    rng = random.Random(5)
+    letters = ["a", "b", " ", "~", "\u00ff", "\U0001f600", "long" * 18]
+    ids = list({"".join(rng.choices(letters, k=rng.randint(1, 6))) for _ in range(600)})
+    if in_order:
+        ids.sort(key=lambda id: id.encode())
+    with holdfast.open(str(tmp_path / "texts.db")) as store:
+        texts = store.repository("texts")
+        texts.create_index(["a"], kind="text", language="none")
+        kept: dict[str, str] = {}
+        for _ in range(2):
+            for start in range(0, len(ids), 100):
+                some = {id: text(rng) for id in ids[start : start + 100]}
+                texts.save_many([{"id": id, "a": words} for id, words in some.items()])
+                kept |= some
+            assert texts.verify()["ok"]
+            for id in rng.sample(sorted(kept), len(kept) * 9 // 10):
+                texts.delete(id)
+                del kept[id]
+            report = texts.verify()
+            assert report["ok"], report
+        for word in ("coffee", "dark", "flies", "42"):
+            found = [entity["id"] for entity in texts.find({"$text": {"$search": word}}, sort={"id": 1})]
+            assert set(found) == {id for id, words in kept.items() if word in words.split()}

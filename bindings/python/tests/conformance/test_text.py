@@ -134,6 +134,29 @@ def test_what_was_searched_is_validated(store: holdfast.Store, articles: Any) ->
         attempt("more coffees")
 
 
+def test_of_the_best_those_count_that_were_handed_out_and_what_matches_since(
+    store: holdfast.Store, articles: Any
+) -> None:
+    def attempt(change: Callable[[], object]) -> None:
+        articles.save_many(ARTICLES)
+        other = store.begin()
+        with other.joined():
+            assert ids(articles, "coffee", sort={"score": SCORE}, limit=1) == ["1"]
+            store.repository("counts").save({"id": "count"})
+        change()
+        other.commit()
+
+    attempt(lambda: articles.delete("3"))
+    attempt(lambda: articles.save({"id": "2", "body": "no more leaves"}))
+    for change in (
+        lambda: articles.save({"id": "1", "title": "Coffee"}),
+        lambda: articles.save({"id": "2", "body": "coffee still"}),
+        lambda: articles.save({"id": "new", "body": "coffee"}),
+    ):
+        with pytest.raises(holdfast.ConflictError):
+            attempt(change)
+
+
 def test_a_repository_has_one_text_index(articles: Any) -> None:
     articles.create_index({"title": 10, "body": 1}, kind="text")
     with pytest.raises(holdfast.ExistsError, match="title_body_text"):
@@ -209,6 +232,28 @@ def test_what_cannot_be_searched_is_told(articles: Any, filter: dict[str, Any], 
 def test_what_no_text_index_can_be_is_told(store: holdfast.Store, options: dict[str, Any], told: str) -> None:
     with pytest.raises(holdfast.InvalidOptionError, match=told):
         store.repository("texts").create_index(kind="text", **options)
+
+
+def test_an_index_that_is_still_building_is_named(store: holdfast.Store) -> None:
+    texts = store.repository("texts")
+    texts.save_many([{"id": str(n), "a": "coffee"} for n in range(3)])
+    told = []
+
+    def progress(done: int) -> None:
+        for ask in (
+            lambda: texts.find({"$text": {"$search": "coffee"}}),
+            lambda: texts.aggregate([{"$match": {"$text": {"$search": "coffee"}}}]),
+        ):
+            with pytest.raises(
+                holdfast.InvalidQueryError, match='"a_text", which is still building'
+            ) as refused:
+                ask()
+            told.append(refused.value.detail["index"])
+
+    texts.create_index(["a"], kind="text", progress=progress)
+    assert len(told) >= 2
+    assert set(told) == {"a_text"}
+    assert ids(texts, "coffee") == ["0", "1", "2"]
 
 
 def test_scores_are_refused_where_there_are_none(articles: Any) -> None:
