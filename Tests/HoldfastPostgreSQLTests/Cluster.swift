@@ -21,6 +21,9 @@ final class Cluster: Sendable {
     func start() { _ = Self.run("start", folder) }
     func crash() { _ = Self.run("crash", folder) }
     func stop() { _ = Self.run("stop", folder) }
+    /// It says nothing until it is resumed, and then goes on with what it did.
+    func pause() { _ = Self.run("pause", folder) }
+    func resume() { _ = Self.run("resume", folder) }
 
     /// The URL of another database of the server, made anew.
     func database(_ name: String, _ settings: String = "") -> String {

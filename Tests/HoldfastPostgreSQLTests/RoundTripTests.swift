@@ -134,4 +134,40 @@ import Testing
         #expect(try patient.read("a") == Self.change("a", 2))
         for client in [patient, brief, strict, other] { _ = try client.store.close(timeoutMilliseconds: nil) }
     }
+
+    @Test func `operations are handed over without asking, and many share what is asked and stored`() throws {
+        let client = try Client("operations")
+        try client.perform(.save, Self.change("a", 0))
+        func hand(_ number: Int) throws -> Future {
+            let text = "{\"operation\":\"save\",\"repository\":\"things\",\"entity\":\(Self.change("s\(number)", 0))}"
+            return try Array(text.utf8).withBytes { bytes throws(HoldfastError) in
+                try Operation(client.store, describedBy: bytes).start()
+            }
+        }
+        let before = client.store.storage.server!.roundTrips
+        Self.cluster.pause()
+        let began = SystemTime().monotonicNanoseconds()
+        let handed = Result { try (0..<500).map(hand) }
+        let took = SystemTime().monotonicNanoseconds() - began
+        Self.cluster.resume()
+        for future in try handed.get() { _ = try future.wait(milliseconds: nil) }
+        #expect(took < 5_000_000_000)
+        #expect(client.store.storage.server!.roundTrips - before < 100)
+        _ = try client.store.close(timeoutMilliseconds: nil)
+    }
+
+    @Test func `an operation's name means what it means when that is handed over`() throws {
+        let (one, other) = (try Client("names"), try Client("names"))
+        for number in 0..<5 {
+            let text = "{\"operation\":\"save\",\"repository\":\"things\",\"entity\":\(Self.change("a", number))}"
+            let operation = try Array(text.utf8).withBytes { bytes throws(HoldfastError) in
+                try Operation(one.store, describedBy: bytes)
+            }
+            for _ in 0..<2 { _ = try operation.start().wait(milliseconds: nil) }
+            #expect(try other.store.repository("things").count() == 1)
+            try other.store.drop("things")
+        }
+        _ = try one.store.close(timeoutMilliseconds: nil)
+        _ = try other.store.close(timeoutMilliseconds: nil)
+    }
 }

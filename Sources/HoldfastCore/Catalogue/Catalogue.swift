@@ -10,6 +10,8 @@ package final class Catalogue: Sendable {
         var byName: [String: RepositoryID] = [:]
         /// What the storage said before the records were read: while it says so, they are the newest.
         var token: ChangeToken?
+        /// When the storage was asked last whether they are: what was stored before that is known.
+        var confirmed: UInt64 = 0
         /// Whether this process is just storing something that leaves the catalogue as it is.
         var isCommitting = false
         var filters: [RepositoryID: FilterCache] = [:]
@@ -26,10 +28,11 @@ package final class Catalogue: Sendable {
     }
 
     /// What is known to be newer stays. `token`: what the storage says, or said before they were read, and nothing more is to
-    /// be known; nil: what it says is not known.
-    func add(_ records: [RepositoryRecord], _ token: ChangeToken? = nil) {
+    /// be known; nil: what it says is not known. `asked`: when it was asked for the token, before they were read.
+    func add(_ records: [RepositoryRecord], _ token: ChangeToken? = nil, asked: UInt64 = 0) {
         state.withLock { state in
             if let token { state.token = token }
+            state.confirmed = max(state.confirmed, asked)
             for record in records {
                 if let known = state.records[record.id] {
                     if known.changed >= record.changed { continue }
@@ -50,10 +53,18 @@ package final class Catalogue: Sendable {
 
     func endCommit() { state.withLock { $0.isCommitting = false } }
 
-    /// Whether no other process has stored anything since the records were read.
-    func isCurrent(_ token: ChangeToken?) -> Bool {
-        token != nil && state.withLock { $0.isCommitting || $0.token == token }
+    /// Whether no other process has stored anything since the records were read. `asked`: when the token was asked for.
+    func isCurrent(_ token: ChangeToken?, asked: UInt64) -> Bool {
+        token != nil
+            && state.withLock { state in
+                guard state.isCommitting || state.token == token else { return false }
+                state.confirmed = max(state.confirmed, asked)
+                return true
+            }
     }
+
+    /// Whether all that was stored before this time is known.
+    func isComplete(at time: UInt64) -> Bool { state.withLock { $0.confirmed >= time } }
 
     /// By name, in any case.
     func find(_ name: String) -> RepositoryRecord? {

@@ -8,7 +8,8 @@ internal import HoldfastStorage
 ///        +---- a conflict ----+
 ///
 /// A single write whose repository is known goes to the queue from the caller's thread. Everything else, whatever may
-/// read, runs on the store's thread for operations, which never waits for a commit.
+/// read, and where a server has to be asked what a name means, runs on the store's thread for operations, which never waits
+/// for a commit. One question there is answered for all that were accepted before it.
 final class OperationRun: CommitOwner, Withdrawable {
     private enum Stage {
         case waiting
@@ -33,6 +34,7 @@ final class OperationRun: CommitOwner, Withdrawable {
     /// The caller's, of which this is a part.
     private let transaction: Transaction?
     private let deadline: UInt64
+    private let accepted: UInt64
     private let state = Lock(State())
 
     private var store: Store { operation.store }
@@ -41,6 +43,7 @@ final class OperationRun: CommitOwner, Withdrawable {
         self.operation = operation
         self.transaction = transaction
         deadline = operation.store.deadline(inMilliseconds: operation.options.timeoutMilliseconds)
+        accepted = operation.store.environment.time.monotonicNanoseconds()
         future = Future(delivery: operation.store.delivery, time: operation.store.environment.time)
         future.setSource(self)
     }
@@ -83,9 +86,9 @@ final class OperationRun: CommitOwner, Withdrawable {
         do throws(HoldfastError) {
             if let transaction { return end(.success(try operation.run(partOf: transaction))) }
             switch operation.work {
-            case .read(let step): end(.success(try step.run(on: step.open(in: store), in: nil)))
+            case .read(let step): end(.success(try step.run(on: step.open(in: store, at: accepted), in: nil)))
             case .write(let step):
-                let repository = try step.open(in: store)
+                let repository = try step.open(in: store, at: accepted)
                 if repository.isValidated { try attempt() } else { try submit(step, to: repository) }
             case .steps, .function: try attempt()
             }

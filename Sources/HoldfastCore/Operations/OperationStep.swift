@@ -128,18 +128,18 @@ struct OperationStep: Sendable {
 
     // MARK: Carrying it out
 
-    /// The repository, created where there is none of this name.
-    func open(in store: Store) throws(HoldfastError) -> Repository {
+    /// The repository, created where there is none of this name. `time`: at which the name may be taken for what it was.
+    func open(in store: Store, at time: UInt64 = .max) throws(HoldfastError) -> Repository {
         if let opened { return opened }
         var options = RepositoryOptions()
         options.key = key
         options.cache = cache
-        return try store.repository(repository, options: options)
+        return try store.repository(repository, options, at: time)
     }
 
     /// The repository if opening it needs no I/O.
     func openKnown(in store: Store) throws(HoldfastError) -> Repository? {
-        opened != nil || store.knows(repository) ? try open(in: store) : nil
+        opened != nil || !store.storage.isRemote && store.knows(repository) ? try open(in: store) : nil
     }
 
     func run(on repository: Repository, in transaction: Transaction?) throws(HoldfastError) -> FutureValue {

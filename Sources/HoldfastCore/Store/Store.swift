@@ -99,10 +99,17 @@ public final class Store: Sendable {
 
     /// Opens a repository, creating it where there is none of this name, under this key.
     public func repository(_ name: String, options: RepositoryOptions = .init()) throws(HoldfastError) -> Repository {
+        try repository(name, options, at: .max)
+    }
+
+    /// By what the name has meant at this time, or later.
+    func repository(
+        _ name: String, _ options: RepositoryOptions, at time: UInt64
+    ) throws(HoldfastError) -> Repository {
         try Catalogue.check(name)
         try requireOpen()
         // Another process may have created it, or what this one knows by the name may be dropped or renamed.
-        if !knows(name) { try refreshCatalogue() }
+        if !knows(name, at: time) { try refreshCatalogue() }
         if catalogue.find(name) == nil {
             guard options.create else {
                 throw HoldfastError(
@@ -143,15 +150,23 @@ public final class Store: Sendable {
         return Repository(store: self, record: record)
     }
 
-    /// Whether what this process knows by a name is what has it now. Of a provider's store nobody else can change that.
-    func knows(_ name: String) -> Bool {
-        catalogue.find(name) != nil && (isOfProvider || catalogue.isCurrent(storage.changeToken))
+    /// Whether what this process knows by a name is what had it at this time, or has it now. Of a provider's store nobody else
+    /// can change that.
+    func knows(_ name: String, at time: UInt64 = .max) -> Bool {
+        guard catalogue.find(name) != nil else { return false }
+        if isOfProvider || catalogue.isComplete(at: time) { return true }
+        let asked = timeOfQuestion
+        return catalogue.isCurrent(storage.changeToken, asked: asked)
     }
+
+    /// Of a file everything is asked anew: that costs nothing.
+    private var timeOfQuestion: UInt64 { storage.isRemote ? environment.time.monotonicNanoseconds() : 0 }
 
     /// Takes note of what other processes have done to the catalogue.
     package func refreshCatalogue() throws(HoldfastError) {
+        let asked = timeOfQuestion
         let token = isOfProvider ? nil : storage.changeToken
-        catalogue.add(try storage.readState().repositories, token)
+        catalogue.add(try storage.readState().repositories, token, asked: asked)
     }
 
     /// The newest commit's sequence, of whatever process.
