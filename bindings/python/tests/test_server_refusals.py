@@ -1,5 +1,7 @@
 """What a server refuses, or no longer does: a status, a message with the cure, and nothing lost."""
 
+import itertools
+import logging
 import os
 import subprocess
 from pathlib import Path
@@ -102,6 +104,94 @@ def test_a_right_that_was_taken_away_is_named_and_may_be_given_back(server: Serv
             assert sorted(song["id"] for song in songs) == ["s1", "s3"]
     finally:
         server.sql(f"REVOKE ALL {tables} FROM {role}; DROP ROLE {role}")
+
+
+def test_whatever_table_may_not_be_written_to_is_named_and_nothing_is_stored(
+    server: Server, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="holdfast.library")
+    role, secret = f"guest{os.getpid()}", "0penSesame"
+    server.sql(f"CREATE ROLE {role} LOGIN")
+    holdfast.open(url).close()
+    tables = "ON ALL TABLES IN SCHEMA public"
+    server.sql(f"GRANT SELECT, INSERT, UPDATE, DELETE {tables} TO {role}")
+    numbers = itertools.count()
+    said = []
+    try:
+        with holdfast.open(url.replace("postgres@", f"{role}:{secret}@")) as store:
+            songs = store.repository("songs")
+            songs.create_index("n")
+
+            def write() -> None:
+                with store.transaction(idempotency_key=f"k{next(numbers)}"):
+                    songs.save({"id": "s1", "n": next(numbers)})
+
+            works = {
+                "store": write,
+                "entity": write,
+                "entry": write,
+                "log": write,
+                "idempotency": write,
+                "repository": lambda: store.repository(f"more{next(numbers)}").save({"id": 1}),
+                "index": lambda: songs.create_index(f"m{next(numbers)}"),
+            }
+            for table, work in works.items():
+                work()
+                before = list(songs), [index["name"] for index in songs.indexes()]
+                server.sql(f"REVOKE INSERT, UPDATE, DELETE ON holdfast_{table} FROM {role}")
+                named = rf"permission denied for table holdfast_{table}, .*: grant SELECT, INSERT"
+                with pytest.raises(holdfast.ReadOnlyError, match=named) as raised:
+                    work()
+                assert raised.value.commit_state is holdfast.CommitState.NONE
+                said.append(str(raised.value))
+                assert (list(songs), [index["name"] for index in songs.indexes()]) == before
+                server.sql(f"GRANT INSERT, UPDATE, DELETE ON holdfast_{table} TO {role}")
+                work()
+    finally:
+        server.sql(f"REVOKE ALL {tables} FROM {role}; DROP ROLE {role}")
+    assert secret not in "".join([*said, caplog.text])
+
+
+def test_who_is_not_let_in_is_told_why_and_nobody_hears_the_password(
+    server: Server, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="holdfast.library")
+    # cluster.sh lets this role in by its password alone.
+    server.sql("DROP ROLE IF EXISTS guarded; CREATE ROLE guarded LOGIN PASSWORD 'another'")
+    said = []
+    for wrong, reason in [
+        (
+            url.replace("postgres@", "guarded:0penSesame@"),
+            'password authentication failed for user "guarded"',
+        ),
+        (url.replace("postgres@", "guarded@"), "no password supplied"),
+        (url.replace("postgres@", "nobody:0penSesame@"), 'role "nobody" does not exist'),
+        (url.replace("/postgres?", "/never?"), 'database "never" does not exist'),
+        (url.replace(":5432/", ":5433/").replace("postgres@", "a:0penSesame@"), "5433"),
+    ]:
+        with pytest.raises(holdfast.CannotOpenError, match=reason) as raised:
+            holdfast.open(wrong)
+        assert "check the URL, the server, and the role's rights" in raised.value.message
+        said.append(str(raised.value))
+    assert "0penSesame" not in "".join([*said, caplog.text])
+
+
+def test_what_a_newer_library_changed_is_told_to_who_was_open_and_takes_nothing(
+    server: Server, url: str
+) -> None:
+    name = url.partition("holdfast_store=")[2]
+    with holdfast.open(url) as store:
+        songs = store.repository("songs")
+        songs.save({"id": "s1"})
+        server.sql(f"UPDATE holdfast_store SET format = format + 1 WHERE name = '{name}'")
+        for call in (lambda: songs.save({"id": "s2"}), lambda: songs["s1"], lambda: holdfast.open(url)):
+            with pytest.raises(
+                holdfast.FormatTooNewError, match="newer version of this library: install that"
+            ):
+                call()
+        server.sql(f"UPDATE holdfast_store SET format = format - 1 WHERE name = '{name}'")
+        songs.save({"id": "s3"})
+        assert [song["id"] for song in songs] == ["s1", "s3"]
 
 
 def test_a_table_that_another_program_took_away_is_told(own: Server) -> None:
