@@ -48,7 +48,7 @@ def instructions(program: str, verb: str, size: int, engine: str) -> int:
             + [program, verb, str(size), engine],
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=1800,
         )
         if run.returncode != 0:
             sys.exit(
