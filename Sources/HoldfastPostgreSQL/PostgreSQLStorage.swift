@@ -406,25 +406,41 @@ public final class PostgreSQLStorage: Storage {
     public func resolve(_ commits: [CommitName]) throws(HoldfastError) -> [Bool] {
         try pool.require(pool.epoch)
         guard let last = commits.map(\.sequence).max() else { return [] }
-        guard try lockRow(until: Connection.now() &+ patience) else {
+        let deadline = Connection.now() &+ patience
+        while true {
+            do throws(HoldfastError) {
+                let found = try stored(of: Set(commits), through: last, until: deadline)
+                resolved.add(UInt64(commits.count), ordering: .relaxed)
+                return commits.map(found.contains)
+            } catch {
+                // Who asks again finds what came of that.
+                guard error.tellsOfLostConnection, Connection.now() < deadline else { throw error }
+                usleep(20_000)
+            }
+        }
+    }
+
+    /// Those of these commits that are stored. The others never are.
+    private func stored(
+        of commits: Set<CommitName>, through last: CommitSequence, until deadline: UInt64
+    ) throws(HoldfastError) -> Set<CommitName> {
+        guard try lockRow(until: deadline) else {
             releaseWriteLock()
             throw HoldfastError.lockedOut(of: location)
         }
         defer { releaseWriteLock() }
-        let found = try writer.withLock { writer throws(HoldfastError) in
+        return try writer.withLock { writer throws(HoldfastError) in
             guard let row = writer.locked, let connection = writer.connection else {
                 throw HoldfastError(.internal, "the write lock of \(location) was lost")
             }
-            let found = try connection.stored(of: Set(commits), number, environment.limits)
+            let found = try connection.stored(of: commits, number, environment.limits)
             if row.head < last {
-                writer.locked = nil
                 try moveHead(to: last, row, reserved: max(row.reserved, last), on: connection)
+                writer.locked = nil
                 connection.isInTransaction = false
             }
             return found
         }
-        resolved.add(UInt64(commits.count), ordering: .relaxed)
-        return commits.map(found.contains)
     }
 
     public func close(head: CommitSequence) throws(HoldfastError) {

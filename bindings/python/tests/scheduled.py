@@ -10,7 +10,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Callable, Optional
+from typing import Callable
 
 from server import Server, new_store
 from world import LONGEST_STEP, Fate, Machine, World
@@ -94,18 +94,16 @@ class Client:
             self.entries.save({"id": event.name, "behind": last})
             self.entries.save({"id": "last", "name": event.name})
 
-        self._transact(event, body, event.name if has_key else None)
+        key = event.name if has_key else None
+        self._tell(event, lambda: self.store.transact(body, idempotency_key=key, timeout=600))
 
     def _save(self, event: Event) -> None:
         """Depends on nothing that it reads: the key alone tells that another one has done it."""
-        self._transact(
-            event, lambda: self.entries.save({"id": event.name, "request": event.kind}), event.kind
-        )
 
-    def _transact(self, event: Event, body: "Callable[[], object]", key: Optional[str]) -> None:
-        self._tell(event, lambda: self.store.transact(body, idempotency_key=key, timeout=600))
-        if event.outcome is Outcome.UNKNOWN and key is not None:
-            self._tell(event, lambda: self.store.transact(body, idempotency_key=key, timeout=600))
+        def body() -> None:
+            self.entries.save({"id": event.name, "request": event.kind})
+
+        self._tell(event, lambda: self.store.transact(body, idempotency_key=event.kind, timeout=600))
 
     def _read(self, event: Event) -> None:
         def read() -> None:
@@ -139,6 +137,9 @@ def judge(url: str, history: History) -> "list[str]":
     faults = []
     last = entries.pop("last")["name"]
     has_slot = entries.pop("slot", None) is not None
+    unknown = [event.name for event in history.events if event.outcome is Outcome.UNKNOWN]
+    if unknown:
+        faults.append(f"nobody knows what became of {unknown}, though the server is there")
     requests = Counter(entry["request"] for entry in entries.values() if "request" in entry)
     behind = {name: entry["behind"] for name, entry in entries.items() if "behind" in entry}
     # Each was written by whoever had seen the one before.

@@ -37,6 +37,7 @@ def event(kind: str, began: int, ended: float, outcome: str, found: str = "") ->
         ([event("append", 1, 9, Outcome.DONE), event("append", 3, 4, Outcome.DONE)], None),
         ([event("append", 7, 9, Outcome.DONE), event("append", 3, 4, Outcome.DONE)], "is lost"),
         ([event("twin", 8, 9, Outcome.DONE)], "twin is stored 2 times"),
+        ([event("append", 8, 9, Outcome.UNKNOWN)], "nobody knows what became of"),
         (
             [event("append", 3, 4, Outcome.DONE), event("read", 5, 6, Outcome.DONE, "append1")],
             "does not know",
