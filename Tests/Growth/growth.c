@@ -2,7 +2,7 @@
  * Growth: one verb of the library on a store of some size, for a counter of instructions to watch.
  *
  *     growth --list               each verb: its name, the greatest exponent it may have, its smallest size,
- *                                 and whether 64 times that is more than the library allows
+ *                                 and whether 64 times that is too much
  *     growth VERB SIZE ENGINE     makes ready unwatched, then does the verb; ENGINE: memory or sqlite
  *
  * growth.py runs it under callgrind with a size, eight times it and so on, and fits the exponent: 1 where the
@@ -413,7 +413,7 @@ static const struct verb {
     {"save-behind-commits", 0.2, 100, many_commits, save_one},
     {"save-among-idempotency-keys", 0.2, 100, many_keys, save_one},
     {"save-beside-reading-transactions", 0.2, 50, reading_transactions, save_one},
-    {"save-beside-live-queries", 0.3, 20, live_queries, save_one},
+    {"save-beside-live-queries", 0.3, 160, live_queries, save_one},
     {"live-queries-that-come-and-go", 1.2, 100, few_entities, open_and_close_live_queries},
     {"save-with-indexes", 1.1, 4, many_indexes, save_one},
     {"commit-of-keys", 1.15, 200, nothing, commit_many},
@@ -458,9 +458,12 @@ static const struct verb {
     AGGREGATE_VERBS,
 };
 
+/* By what the library allows, or, the last two, by how long it waits for that many under callgrind. */
 static int is_limited(const char *name) {
-    static const char *const limited[] = {"save-of-depth", "save-of-an-indexed-array", "pipeline-of-stages",
-                                          "filter-of-alternatives", "filter-of-conditions"};
+    static const char *const limited[] = {"save-of-depth",           "save-of-an-indexed-array",
+                                          "pipeline-of-stages",      "filter-of-alternatives",
+                                          "filter-of-conditions",    "commits-submitted-at-once",
+                                          "save-beside-live-queries"};
     for (size_t i = 0; i < sizeof limited / sizeof *limited; i++)
         if (strcmp(limited[i], name) == 0)
             return 1;
