@@ -458,12 +458,8 @@ static const struct verb {
     AGGREGATE_VERBS,
 };
 
-/* By what the library allows, or, the last two, by how long it waits for that many under callgrind. */
 static int is_limited(const char *name) {
-    static const char *const limited[] = {"save-of-depth",           "save-of-an-indexed-array",
-                                          "pipeline-of-stages",      "filter-of-alternatives",
-                                          "filter-of-conditions",    "commits-submitted-at-once",
-                                          "save-beside-live-queries"};
+    static const char *const limited[] = {LIMITED_VERBS};
     for (size_t i = 0; i < sizeof limited / sizeof *limited; i++)
         if (strcmp(limited[i], name) == 0)
             return 1;
