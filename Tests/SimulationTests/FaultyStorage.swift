@@ -94,6 +94,9 @@ final class FaultyStorage: Storage, @unchecked Sendable {
         if simulation.fails(failsPermille) { throw HoldfastError(status, "\(name) fails by the simulation's will") }
     }
 
+    /// Whether somebody else has committed meanwhile.
+    func overtakes() -> Bool { simulation.fails(10) }
+
     func requireAlive() throws(HoldfastError) {
         if isDead { throw HoldfastError(.io, "the process has ended") }
     }
@@ -102,6 +105,11 @@ final class FaultyStorage: Storage, @unchecked Sendable {
     func commit(_ write: any StorageWrite, isDurable: Bool) throws(HoldfastError) -> WriteOutcome {
         simulation.interrupt("before commit")
         try requireAlive()
+        // As on a server where another machine was faster.
+        if simulation.fails(40) {
+            write.rollback()
+            return .overtaken
+        }
         let becomesDurable = isDurable && simulation.weakness != .earlyAcknowledgement
         if simulation.fails(30) {
             // Nobody can see it before the storage is opened anew; then it is there, or it is not.
@@ -212,14 +220,32 @@ final class FaultyWrite: StorageWrite {
     var head: CommitSequence { write.head }
     var changeToken: ChangeToken? { write.changeToken }
 
+    /// As on a server that compares at the end.
+    let excludesOthers = false
+    private(set) var isOvertaken = false
+
+    /// What is read of a state that is no longer the newest fails.
+    private func compare() throws(HoldfastError) {
+        if storage.overtakes() { isOvertaken = true }
+        if isOvertaken { throw HoldfastError(.busy, "somebody else has committed, by the simulation's will") }
+    }
+
+    func confirm() throws(HoldfastError) -> Bool {
+        if storage.overtakes() { isOvertaken = true }
+        write.rollback()
+        return !isOvertaken
+    }
+
     func fetch(
         _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
     ) throws(HoldfastError) {
+        try compare()
         try storage.call("fetch in a write", failsPermille: 10)
         try write.fetch(keys, body)
     }
 
     func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
+        try compare()
         try storage.call("log in a write", failsPermille: 10)
         return try write.commitLog(after: sequence, limit: limit)
     }
@@ -230,6 +256,7 @@ final class FaultyWrite: StorageWrite {
     }
 
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
+        try compare()
         try storage.call("idempotencyRecords in a write", failsPermille: 10)
         return try write.idempotencyRecords(keys)
     }
