@@ -92,7 +92,8 @@ final class GroupStep: PipelineStep {
                 taken = 0
             }
         } else if let number = numbers[key] {
-            (lastKey, lastNumber) = (key, number)
+            swap(&lastKey, &key)
+            lastNumber = number
             return number
         }
         try countGroup()
@@ -106,9 +107,13 @@ final class GroupStep: PipelineStep {
         for field in grouping.fields { accumulators.append(field.accumulation.begin()) }
         if !comesGrouped {
             try numbers.askToGrow()
-            numbers[key] = number
+            // In as much room as it needs: that of `key` has grown, and is used again.
+            var own = OrderedKey()
+            own.bytes = key.bytes.withBytes { Array($0) }
+            numbers[own] = number
         }
-        (lastKey, lastNumber) = (key, number)
+        swap(&lastKey, &key)
+        lastNumber = number
         return number
     }
 

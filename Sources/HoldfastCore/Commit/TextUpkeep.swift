@@ -61,7 +61,6 @@ package struct TextUpkeep {
         let term = try edits.addTerm(TextRows.documents)
         var body: [UInt8] = []
         body.appendNumber(words)
-        body.appendNumber(UInt64(id.bytes.count))
         body += id.bytes
         try edits.set(term, TextRows.Place(document: number), body)
         isThere[id] = true

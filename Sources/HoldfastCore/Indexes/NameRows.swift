@@ -25,14 +25,7 @@ struct NameReader {
     /// Answers false behind the last.
     mutating func next() throws(HoldfastError) -> Bool {
         if numbers.isAtEnd { return false }
-        guard let same = numbers.next(), let length = numbers.next(), same <= id.count,
-            length <= numbers.bytes.count - numbers.position
-        else { throw index.damage }
-        let end = numbers.position + Int(length)
-        id.removeLast(id.count - Int(same))
-        id += numbers.bytes[numbers.position..<end]
-        numbers.position = end
-        guard let number = numbers.next(), number > 0 else { throw index.damage }
+        guard numbers.nextID(&id), let number = numbers.next(), number > 0 else { throw index.damage }
         self.number = number
         return true
     }
@@ -152,9 +145,8 @@ struct NameEdits {
         var entries: [[UInt8]] = []
         entries.reserveCapacity(names.count)
         var before: [UInt8] = []
-        for (place, name) in names.enumerated() {
-            let same = place == 0 ? name.id.count : zip(before, name.id).prefix { $0 == $1 }.count
-            entries.append(entry(name, same))
+        for name in names {
+            entries.append(entry(name, behind: before))
             before = name.id
         }
         let size = entries.reduce(0) { $0 + $1.count }
@@ -164,7 +156,7 @@ struct NameEdits {
         for (name, entry) in zip(names, entries) {
             if row.isEmpty || row.count + entry.count > TextRows.blockBytes || row.count >= wanted {
                 if !row.isEmpty { rows.append(row) }
-                row = TextRows.nameHead(of: name.id) + Self.entry(name, name.id.count)
+                row = TextRows.nameHead(of: name.id) + Self.entry(name, behind: name.id)
             } else {
                 row += entry
             }
@@ -173,12 +165,9 @@ struct NameEdits {
         return rows
     }
 
-    /// Of a name of whose id so many bytes are those of the one before.
-    private static func entry(_ name: (id: [UInt8], number: UInt64), _ same: Int) -> [UInt8] {
+    private static func entry(_ name: (id: [UInt8], number: UInt64), behind before: [UInt8]) -> [UInt8] {
         var entry: [UInt8] = []
-        entry.appendNumber(UInt64(same))
-        entry.appendNumber(UInt64(name.id.count - same))
-        entry += name.id[same...]
+        entry.appendID(name.id, behind: before)
         entry.appendNumber(name.number)
         return entry
     }

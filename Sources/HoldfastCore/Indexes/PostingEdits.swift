@@ -31,7 +31,7 @@ struct PostingEdits: Sendable {
         return start..<bytes.count
     }
 
-    /// `body` is that of a posting which is not plain, or of a document. What is said of a place last counts.
+    /// `body` is that of a posting which is not plain; of a document its number of words and its whole id. What is said of a place last counts.
     mutating func set(
         _ term: Range<Int>, _ place: TextRows.Place, _ body: some Collection<UInt8>
     ) throws(HoldfastError) {
@@ -150,18 +150,26 @@ struct PostingEdits: Sendable {
     ) throws(HoldfastError) {
         let isOfDocuments = edits[range.lowerBound].term.isEmpty
         var items: [Item] = []
+        // Each as an edit has it: what a row has of an id depends on the one before.
+        var documents: [UInt8] = []
         var next = range.lowerBound
         func takeEdit() {
             if let body = edits[next].body {
                 // The first byte of a posting that is plain says: one word of weight 1.
                 let isPlain = !isOfDocuments && bytes[body.lowerBound] == 2
-                items.append(
-                    Item(
-                        place: edits[next].place, isPlain: isPlain, isEdit: true,
-                        body: isPlain ? body.dropFirst() : body))
                 if isOfDocuments {
+                    documents += bytes[body]
+                    items.append(
+                        Item(
+                            place: edits[next].place, isPlain: false, isEdit: true,
+                            body: documents.count - body.count..<documents.count))
                     outcome.documents += 1
                     outcome.words &+= Int64(truncatingIfNeeded: words(body))
+                } else {
+                    items.append(
+                        Item(
+                            place: edits[next].place, isPlain: isPlain, isEdit: true,
+                            body: isPlain ? body.dropFirst() : body))
                 }
             }
             next += 1
@@ -181,14 +189,21 @@ struct PostingEdits: Sendable {
                     isBehind = false
                     takeEdit()
                 } else {
-                    items.append(
-                        Item(place: reader.place, isPlain: reader.isPlain, isEdit: false, body: reader.body))
+                    var body = reader.body
+                    if isOfDocuments {
+                        let start = documents.count
+                        documents.appendNumber(reader.count)
+                        documents += reader.id
+                        body = start..<documents.count
+                    }
+                    items.append(Item(place: reader.place, isPlain: reader.isPlain, isEdit: false, body: body))
                 }
             }
         }
         while next < range.upperBound { takeEdit() }
         let term = Array(bytes[edits[range.lowerBound].term])
-        let rows = rows(of: term, items, isFirst: old.map { $0.head == .first } ?? true, isBehind: isBehind, old?.bytes)
+        let rows = rows(
+            of: term, items, documents, isFirst: old.map { $0.head == .first } ?? true, isBehind: isBehind, old?.bytes)
         if let old {
             let key = Array(old.bytes)
             if rows == [key] { return }
@@ -197,14 +212,22 @@ struct PostingEdits: Sendable {
         outcome.added += rows
     }
 
-    private func words(_ document: Range<Int>) -> UInt64 {
-        bytes.withBytes { NumberReader($0, from: document.lowerBound).first ?? 0 }
+    private func words(_ document: Range<Int>) -> UInt64 { Self.document(bytes[document]).words }
+
+    /// What an edit has of a document.
+    private static func document(_ body: ArraySlice<UInt8>) -> (words: UInt64, id: ArraySlice<UInt8>) {
+        body.withUnsafeBytes { bytes in
+            var reader = NumberReader(bytes)
+            let words = reader.next() ?? 0
+            return (words, body.dropFirst(reader.position))
+        }
     }
 
     /// As few rows as they fit in. Where all that is new is behind what there was, more will come there: then all rows but
     /// the last are full. Otherwise all are equally long, so that there is room in each.
     private func rows(
-        of term: [UInt8], _ items: [Item], isFirst: Bool, isBehind: Bool, _ old: UnsafeRawBufferPointer?
+        of term: [UInt8], _ items: [Item], _ documents: [UInt8], isFirst: Bool, isBehind: Bool,
+        _ old: UnsafeRawBufferPointer?
     ) -> [[UInt8]] {
         let head = term.count + 12
         let size = items.reduce(head) { $0 + $1.body.count + 2 }
@@ -214,15 +237,24 @@ struct PostingEdits: Sendable {
         bytes.withBytes { bytes in
             var row: [UInt8] = []
             var last = TextRows.Place.first
+            var id: ArraySlice<UInt8> = []
             for item in items {
                 let isTooLong = row.count + item.body.count + 5 > TextRows.blockBytes
                 if row.isEmpty || isTooLong || row.count >= wanted {
                     if !row.isEmpty { rows.append(row) }
                     last = rows.isEmpty && row.isEmpty && isFirst ? .first : item.place
                     row = TextRows.head(of: term, last)
+                    id = []
                 }
                 row.appendNumber((item.place.document - last.document) << 1 | (item.isPlain ? 1 : 0))
-                row += UnsafeRawBufferPointer(rebasing: (item.isEdit ? bytes : old!)[item.body])
+                if term.isEmpty {
+                    let (words, next) = Self.document(documents[item.body])
+                    row.appendNumber(words)
+                    row.appendID(next, behind: id)
+                    id = next
+                } else {
+                    row += UnsafeRawBufferPointer(rebasing: (item.isEdit ? bytes : old!)[item.body])
+                }
                 last = item.place
             }
             if !row.isEmpty { rows.append(row) }

@@ -16,10 +16,12 @@ struct PostingReader {
     private(set) var isPlain = false
     /// What is behind its step.
     private(set) var body = 0..<0
-    /// How many positions it has, and where they are; of a document how many words, and where its id is.
+    /// How many positions it has, and where they are; of a document how many words.
     private(set) var count: UInt64 = 0
     private(set) var weight: UInt64 = 0
     private(set) var rest = 0..<0
+    /// A document's.
+    private(set) var id: [UInt8] = []
 
     private var isFirst = true
 
@@ -67,11 +69,8 @@ struct PostingReader {
         }
         guard let header = numbers.next() else { return false }
         if isOfDocuments {
-            guard let length = numbers.next(), length <= numbers.bytes.count - numbers.position else { return false }
             count = header
-            rest = numbers.position..<numbers.position + Int(length)
-            numbers.position = rest.upperBound
-            return true
+            return numbers.nextID(&id)
         }
         count = header >> 1
         weight = count

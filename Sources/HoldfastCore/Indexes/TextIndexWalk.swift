@@ -24,7 +24,7 @@ package struct TextIndexWalk {
         try each(in: TextRows.range(of: TextRows.documents)) { key throws(HoldfastError) in
             var reader = try PostingReader(key, of: index)
             while try reader.next() {
-                let id = EntityID(unchecked: Array(key[reader.rest]))
+                let id = EntityID(unchecked: reader.id)
                 try names.askToGrow()
                 names[reader.place.document] = id
                 totals.totals.entities += 1

@@ -18,9 +18,11 @@ internal import HoldfastStorage
 ///     posting  = step*2+1 position                 of one word of weight 1
 ///              | step*2 count*2+1 weight gap*      of so many words; the sum of their weights
 ///              | step*2 count*2 gap*               the same, all of weight 1
-///     document = step*2 words length id            how many words it has; the id is so many bytes
-///     name     = same length rest number           of its id so many bytes are those of the name before, of the first
-///                                                  those of the row's id; so many follow
+///     document = step*2 words id                   how many words it has
+///     name     = id number
+///     id       = same length rest                  so many bytes are those of the id before in the row, so many follow.
+///                                                  Before the first name there is the row's own id, before the first
+///                                                  document none
 ///
 /// A step is from one document's number to the next, of the first from that of the place; where it is 0 behind the first,
 /// another fragment of the same document follows: the positions of one document are cut into pieces of `fragmentBytes`. A gap is
@@ -120,6 +122,14 @@ extension [UInt8] {
         append(UInt8(truncatingIfNeeded: rest))
     }
 
+    /// An id behind another one in a row.
+    mutating func appendID(_ id: some RandomAccessCollection<UInt8>, behind before: some Collection<UInt8>) {
+        let same = zip(before, id).prefix { $0 == $1 }.count
+        appendNumber(UInt64(same))
+        appendNumber(UInt64(id.count - same))
+        self += id.dropFirst(same)
+    }
+
     /// As bytes that compare as the numbers do.
     mutating func appendOrdered(_ number: UInt64) {
         let count = (71 - number.leadingZeroBitCount) / 8
@@ -175,6 +185,18 @@ struct NumberReader {
         for byte in bytes[position + 1..<position + 1 + count] { number = number << 8 | UInt64(byte) }
         position += 1 + count
         return number
+    }
+
+    /// Makes the next id of the one before, and answers whether there is one.
+    mutating func nextID(_ id: inout [UInt8]) -> Bool {
+        guard let same = next(), let length = next(), same <= id.count, length <= bytes.count - position else {
+            return false
+        }
+        let end = position + Int(length)
+        id.removeLast(id.count - Int(same))
+        id += bytes[position..<end]
+        position = end
+        return true
     }
 
     /// The next, which is not read.

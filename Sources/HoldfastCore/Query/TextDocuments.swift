@@ -15,7 +15,7 @@ struct TextDocuments {
     /// index does not have are left out.
     func visit(
         _ numbers: ArraySlice<UInt64>,
-        _ visit: (Int, UInt64, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+        _ visit: (Int, UInt64, [UInt8]) throws(HoldfastError) -> Void
     ) throws(HoldfastError) {
         var place = numbers.startIndex
         while place < numbers.endIndex {
@@ -66,7 +66,7 @@ struct TextDocuments {
             var (numbers, keys): ([UInt64], [EntityKey]) = ([], [])
             try visit(stretch) { place, _, id in
                 numbers.append(documents[place])
-                keys.append(EntityKey(index.record.repository, EntityID(unchecked: Array(id))))
+                keys.append(EntityKey(index.record.repository, EntityID(unchecked: id)))
             }
             var bytes = 0
             for (place, entity) in try entities(keys, keysAlone: keysAlone).enumerated() {
@@ -114,13 +114,13 @@ struct TextDocuments {
     /// Visits those that are in a row.
     private func take(
         _ row: UnsafeRawBufferPointer, _ numbers: ArraySlice<UInt64>, _ place: inout Int,
-        _ visit: (Int, UInt64, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+        _ visit: (Int, UInt64, [UInt8]) throws(HoldfastError) -> Void
     ) throws(HoldfastError) {
         var reader = try PostingReader(row, of: index)
         while place < numbers.endIndex, try reader.next() {
             while place < numbers.endIndex, numbers[place] < reader.place.document { place += 1 }
             if place < numbers.endIndex, numbers[place] == reader.place.document {
-                try visit(place, reader.count, UnsafeRawBufferPointer(rebasing: row[reader.rest]))
+                try visit(place, reader.count, reader.id)
                 place += 1
             }
         }

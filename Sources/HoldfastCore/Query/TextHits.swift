@@ -161,7 +161,7 @@ final class TextHits {
         if chosen.count + equal.count > count {
             var named: [(id: EntityID, place: Int)] = []
             try texts.visit(equal.map { documents[$0] }[...]) { place, _, id in
-                named.append((EntityID(unchecked: Array(id)), equal[place]))
+                named.append((EntityID(unchecked: id), equal[place]))
             }
             named.sort { $0.id < $1.id }
             chosen += named.prefix(count - chosen.count).map(\.place)
