@@ -28,8 +28,8 @@ protocol CommitSnapshots: AnyObject, Sendable {
 ///       |          +- refused: that member ends with the batch, and the others go on
 ///       +- fails: all end with that error, nothing was stored
 final class BatchCommitter {
-    // What changes, and what guards it: everything here is the leader's. The catalogue, the cache, the follower and the
-    // storage, which others use meanwhile, have locks of their own.
+    // What changes, and what guards it: everything here is the leader's, which excludes what Swift would look for at each
+    // access. The catalogue, the cache, the follower and the storage, which others use meanwhile, have locks of their own.
 
     struct Settings: Sendable {
         var logRetention: UInt64 = 100_000
@@ -67,20 +67,20 @@ final class BatchCommitter {
     private(set) var storedHead: CommitSequence
     private var reservedThrough: CommitSequence
     private var commitLogAges: CommitLogAges?
-    private var commitLogSizes: CommitLogSizes
-    var recent: RecentCommits
-    private(set) var knownIndexes = KnownIndexes()
-    private(set) var droppedRepositories = DroppedRepositories()
+    @exclusivity(unchecked) private var commitLogSizes: CommitLogSizes
+    @exclusivity(unchecked) var recent: RecentCommits
+    @exclusivity(unchecked) private(set) var knownIndexes = KnownIndexes()
+    @exclusivity(unchecked) private(set) var droppedRepositories = DroppedRepositories()
     let names: Catalogue
     let cache: EntityCache
     let follower: CommitLogFollower
     let origin: Receipt.Origin
     /// For the diagnostics log, once the lead was passed on.
-    private(set) var notes: [StoreDiagnostics.Entry] = []
+    @exclusivity(unchecked) private(set) var notes: [StoreDiagnostics.Entry] = []
     /// Set while the storage has to be recovered before it can be used again.
     private var brokenBy: HoldfastError?
     /// Set when the write lock could not be waited for.
-    private var writeLockFailure: HoldfastError?
+    @exclusivity(unchecked) private var writeLockFailure: HoldfastError?
 
     init(
         storage: any Storage, state: StorageState, environment: Environment, settings: Settings, keyAges: KeyAges,

@@ -218,7 +218,7 @@ package final class CommitQueue: Sendable {
     /// Notifies the owners of what has ended, and delivers the events, in this order.
     func post(_ commits: some Collection<Commit>) {
         var events: [Event] = []
-        events.reserveCapacity(commits.count)
+        if commits.count > 1 { events.reserveCapacity(commits.count) }
         for commit in commits { commit.notifyOwner(&events) }
         follower.post(events)
     }
@@ -316,7 +316,7 @@ package final class CommitQueue: Sendable {
         while !committer.value.acquireWriteLock(until: min(now &+ UInt64(limits.turnInterval), owner?.deadline ?? .max))
         {
             now = time.monotonicNanoseconds()
-            ended += withdrawLate(now)
+            withdrawLate(now, &ended)
             if let owner, Interrupt.isWanted { leaveToOthers(owner) }
             let goesOn = state.withLock { state in
                 !state.waiting.isEmpty && owner?.ownerLeads ?? true && owner?.deadline.map { $0 > now } ?? true
@@ -326,16 +326,16 @@ package final class CommitQueue: Sendable {
                 return stepDown(ended)
             }
         }
-        ended += withdrawLate(time.monotonicNanoseconds())
+        withdrawLate(time.monotonicNanoseconds(), &ended)
         if let needs = batchNeeds() {
             let opening = committer.value.open(for: needs)
-            ended += withdrawLate(time.monotonicNanoseconds())
+            withdrawLate(time.monotonicNanoseconds(), &ended)
             let batch = takeBatch(needs)
             let rest = committer.value.run(batch, in: opening)
             committer.value.releaseWriteLock()
             let done = rest.isEmpty ? batch : batch.filter(\.isDone)
             post(done)
-            ended += done
+            if ended.isEmpty { ended = done } else { ended += done }
             giveBack(rest)
         } else {
             committer.value.releaseWriteLock()
@@ -391,10 +391,10 @@ package final class CommitQueue: Sendable {
         state.ownersWaiting == 0 ? 0 : state.waiting.reduce(0) { $1.ownerLeads ? $0 | $1.batchBit : $0 }
     }
 
-    /// Ends what waits past its deadline, and answers what that was.
-    private func withdrawLate(_ now: UInt64) -> [Commit] {
-        let late = state.withLock { state in
-            guard state.waiting.contains(where: { $0.isLate(now) }) else { return [Commit]() }
+    /// Ends what waits past its deadline, and adds it to what has ended.
+    private func withdrawLate(_ now: UInt64, _ ended: inout [Commit]) {
+        let late = state.withLock { state -> [Commit]? in
+            guard state.waiting.contains(where: { $0.isLate(now) }) else { return nil }
             let late = state.waiting.filter { $0.isLate(now) }
             state.waiting.removeAll { $0.isLate(now) }
             for commit in late {
@@ -403,9 +403,10 @@ package final class CommitQueue: Sendable {
             }
             return late
         }
+        guard let late else { return }
         for commit in late { commit.end(.failure(Self.timedOut)) }
         post(late)
-        return late
+        ended += late
     }
 
     private func withdraw(_ commit: Commit, _ reason: HoldfastError) -> Bool {

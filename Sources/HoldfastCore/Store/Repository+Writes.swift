@@ -108,7 +108,8 @@ extension Repository {
     ) throws(HoldfastError) -> Write {
         // The id stays as it is written in the entity: 42 does not become "42".
         let patch = try MergePatch(
-            checked: payload.body, leavingOut: Array(record.key.utf8), limits: store.options.limits)
+            checked: payload.body, leavingOut: payload.id == nil ? nil : Array(record.key.utf8),
+            limits: store.options.limits)
         return Write(key: key(id), action: .modify(.patch(patch)), precondition: precondition)
     }
 

@@ -21,8 +21,10 @@ struct StoredChanges {
     let changes: ChangesSince
     /// Of the snapshots that are checked.
     private let oldest: CommitSequence
-    private let environment: Environment
-    private var pieceCount: Int { environment.limits.checkedPiece }
+    // Not the environment, whose limits are many: this lies in what each batch sets up, and mostly nobody asks it.
+    private let time: any TimeSource
+    private let pieceCount: Int
+    private let mostBytes: Int
     private let fetch: Fetch
     /// How long reading has taken, in nanoseconds.
     var readingTime: UInt64 = 0
@@ -34,7 +36,9 @@ struct StoredChanges {
     init(_ changes: ChangesSince, oldest: CommitSequence, _ environment: Environment, fetch: @escaping Fetch) {
         self.changes = changes
         self.oldest = oldest
-        self.environment = environment
+        time = environment.time
+        pieceCount = environment.limits.checkedPiece
+        mostBytes = environment.limits.checkedBytes
         self.fetch = fetch
     }
 
@@ -72,14 +76,14 @@ struct StoredChanges {
         let keys = changed[(number * pieceCount)...].prefix(pieceCount).map(\.key)
         var piece = Piece(bodies: Array(repeating: nil, count: keys.count))
         var size = 0
-        let began = environment.time.monotonicNanoseconds()
+        let began = time.monotonicNanoseconds()
         try fetch(keys) { index, view throws(HoldfastError) in
             piece.bodies[index] = try Array(asking: view.body)
             size += view.body.count
         }
-        readingTime += environment.time.monotonicNanoseconds() &- began
+        readingTime += time.monotonicNanoseconds() &- began
         // Beyond that they are read again for each who asks.
-        if bytes + size <= environment.limits.checkedBytes {
+        if bytes + size <= mostBytes {
             bytes += size
             entities[repository]!.pieces[number] = piece
         }

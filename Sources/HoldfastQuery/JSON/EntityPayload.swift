@@ -15,8 +15,11 @@ package struct EntityPayload {
         var error = hfpayload_error()
         let empty: StaticString = ""
         let start = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
-        let isValid = hfpayload_entity_check(
-            start.assumingMemoryBound(to: CChar.self), bytes.count, key, limits.c, &entity, &error)
+        // Lent by itself: handed over as an argument, a text is copied into an array.
+        let isValid = key.withCString {
+            hfpayload_entity_check(
+                start.assumingMemoryBound(to: CChar.self), bytes.count, $0, limits.c, &entity, &error)
+        }
         guard isValid else { throw HoldfastError(payload: error, what: what) }
         self.init(entity, in: bytes)
     }

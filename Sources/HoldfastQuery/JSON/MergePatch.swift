@@ -17,10 +17,11 @@ public struct MergePatch: Sendable {
     private struct Node: Sendable {
         var changes: [Change] = []
         /// The indexes of `changes` in bytewise order of their names, so that a target member finds
-        /// its change by bisection and a wide patch costs no quadratic time.
+        /// its change by bisection and a wide patch costs no quadratic time. Empty where there is but one.
         var byName: [Int] = []
 
         mutating func sortNames() {
+            if changes.count < 2 { return }
             byName = changes.indices.sorted { changes[$0].name.lexicographicallyPrecedes(changes[$1].name) }
         }
     }
@@ -110,7 +111,9 @@ public struct MergePatch: Sendable {
     private func apply(
         _ node: Node, to walker: JSONWalker, at object: Int, _ output: inout [UInt8]
     ) throws(CorruptJSON) -> Int {
-        var isDone = [Bool](repeating: false, count: node.changes.count)
+        // Of most patches, which change one member, the first says it all.
+        var isAnyDone = false
+        var isDone = node.changes.count < 2 ? [] : [Bool](repeating: false, count: node.changes.count)
         var rewriter = ContainerRewriter(walker, opening: object)
         var members = try walker.members(of: object)
         while let member = try members.next() {
@@ -120,7 +123,8 @@ public struct MergePatch: Sendable {
                 rewriter.keep(from: start, to: end, &output)
                 continue
             }
-            isDone[index] = true
+            isAnyDone = true
+            if !isDone.isEmpty { isDone[index] = true }
             let kind = node.changes[index].kind
             if case .remove = kind {
                 rewriter.remove(from: start, to: end, &output)
@@ -133,7 +137,7 @@ public struct MergePatch: Sendable {
                 try appendNew(kind, &output)
             }
         }
-        for (index, change) in node.changes.enumerated() where !isDone[index] {
+        for (index, change) in node.changes.enumerated() where isDone.isEmpty ? !isAnyDone : !isDone[index] {
             if case .remove = change.kind { continue }
             rewriter.add(&output)
             output.append(contentsOf: text[change.nameText])
@@ -161,6 +165,10 @@ public struct MergePatch: Sendable {
     private static func change(
         of name: JSONText, in node: Node, _ walker: JSONWalker
     ) throws(CorruptJSON) -> Int? {
+        if node.changes.count == 1 {
+            return try node.changes[0].name.withBytes { bytes throws(CorruptJSON) in try walker.equals(name, bytes) }
+                ? 0 : nil
+        }
         let found = try node.byName.search { index throws(CorruptJSON) in
             try node.changes[index].name.withUnsafeBufferPointer { bytes throws(CorruptJSON) in
                 try walker.order(name, UnsafeRawBufferPointer(bytes))
