@@ -234,6 +234,8 @@ public struct Limits: Sendable, Equatable {
     /// 64 KiB at most. At 1 one by one.
     public var copyPages = 256
     public var rewriteBytes = 64 << 10
+    /// Of so many entities the rows are remembered that were written, for those that are written again. At 1 of the last.
+    public var knownRows = 4096
 
     // MARK: The PostgreSQL engine
 
@@ -359,6 +361,7 @@ extension Limits {
             ("checkpointPoll", \.checkpointPoll), ("checkpointRetry", \.checkpointRetry),
             ("checkpointShortRetry", \.checkpointShortRetry), ("checkpointLongRetry", \.checkpointLongRetry),
             ("copyPages", \.copyPages), ("rewriteBytes", \.rewriteBytes),
+            ("knownRows", \.knownRows),
         ]
     }
 

@@ -1,3 +1,4 @@
+import CSQLite
 import HoldfastCore
 internal import HoldfastEnvironment
 internal import HoldfastQuery
@@ -52,26 +53,57 @@ extension Connection {
     }
 
     private func apply(_ changes: [EntityChange], unless isUnwanted: (() -> Bool)?) throws(HoldfastError) {
-        let upsert = try statement(.upsert)
-        let delete = try statement(.delete)
         for change in changes {
             if isUnwanted?() ?? false { throw Interrupt.cancelled }
             try change.key.id.bytes.withBytes { id throws(HoldfastError) in
-                let statement = change.body == nil ? delete : upsert
-                defer { statement.reset() }
-                try statement.bind(1, change.key.repository)
-                try statement.bind(2, text: id)
-                guard let body = change.body else {
-                    _ = try statement.step("writing")
-                    return
-                }
-                try statement.bind(3, Int64(clamping: change.version))
+                guard let body = change.body else { return try run(.delete, change.key.repository, id) }
                 try body.withBytes { body throws(HoldfastError) in
-                    try statement.bind(4, text: body)
-                    _ = try statement.step("writing")
+                    try put(change.key.repository, id, Int64(clamping: change.version), body)
                 }
             }
         }
+    }
+
+    private func put(
+        _ repository: RepositoryID, _ id: UnsafeRawBufferPointer, _ version: Int64, _ body: UnsafeRawBufferPointer
+    ) throws(HoldfastError) {
+        let hash = RowNumbers.hash(repository, id)
+        let known = rowNumbers.number(under: hash)
+        if let known, known != 0 {
+            try run(.updateRow, repository, id, version, body, number: known)
+            if sqlite3_changes(handle) == 1 { return }
+        }
+        sqlite3_set_last_insert_rowid(handle, 0)
+        try run(.upsert, repository, id, version, body)
+        // Only of a row that was inserted.
+        var number = sqlite3_last_insert_rowid(handle)
+        if number == 0, known == 0 { number = try self.number(of: repository, id) }
+        rowNumbers.note(number, under: hash)
+    }
+
+    private func number(of repository: RepositoryID, _ id: UnsafeRawBufferPointer) throws(HoldfastError) -> Int64 {
+        let statement = try statement(.rowNumber)
+        defer { statement.reset() }
+        try statement.bind(1, repository)
+        try statement.bind(2, text: id)
+        return try statement.step("writing") ? statement.integer(0) ?? 0 : 0
+    }
+
+    /// One that stores an entity, or without a body deletes it.
+    private func run(
+        _ query: Query, _ repository: RepositoryID, _ id: UnsafeRawBufferPointer, _ version: Int64 = 0,
+        _ body: UnsafeRawBufferPointer? = nil, number: Int64? = nil
+    ) throws(HoldfastError) {
+        let statement = try statement(query)
+        defer { statement.reset() }
+        try statement.bind(1, repository)
+        try statement.bind(2, text: id)
+        if let body {
+            try statement.bind(3, version)
+            try statement.bind(4, text: body)
+        }
+        if let number { try statement.bind(5, number) }
+        _ = try statement.step("writing")
     }
 
     private func insert(_ record: IdempotencyRecord) throws(HoldfastError) {

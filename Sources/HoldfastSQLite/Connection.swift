@@ -36,6 +36,9 @@ final class Connection: @unchecked Sendable {
     /// So many rows of a repository that is dropped are deleted by one statement.
     var deletedRows = 1
 
+    /// Of the connection that writes.
+    var rowNumbers = RowNumbers(places: 1)
+
     /// After so many bytes of pages that pieces have read, the pages are let go.
     var piecePageBytes = Int.max
     private var readForPieces = 0

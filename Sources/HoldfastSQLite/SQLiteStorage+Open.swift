@@ -73,6 +73,7 @@ extension SQLiteStorage {
             connection.watchCommits()
             connection.indexRows = min(limits.indexRows, 10_000)
             connection.deletedRows = limits.droppedEntities
+            connection.rowNumbers = RowNumbers(places: limits.knownRows)
             return connection
         }
         let writer = try Interrupt.whileAsking(limits, stop: stop.set) { () throws(HoldfastError) in

@@ -117,7 +117,8 @@ enum Query: Int, CaseIterable {
     case rowBounds, rowOwner, scanRows
     case scanAll, scanFrom, scanRange, scanAllReversed, scanFromReversed, scanRangeReversed
     case head, meta, repositories, indexes, fetch, commitLog, commitLogSizes, idempotency
-    case upsert, delete, deleteSome, insertCommitLog, setRepository, setIndex, removeIndex, insertIdempotency, setMeta
+    case upsert, updateRow, rowNumber, delete, deleteSome, insertCommitLog
+    case setRepository, setIndex, removeIndex, insertIdempotency, setMeta
     case trimCommitLog, trimIdempotencyByTime, trimIdempotencyByCount
 
     var sql: String {
@@ -154,6 +155,9 @@ enum Query: Int, CaseIterable {
         case .upsert:
             "INSERT INTO holdfast_entity (repository, id, version, body) VALUES (?1, ?2, ?3, ?4) "
                 + "ON CONFLICT (repository, id) DO UPDATE SET version = excluded.version, body = excluded.body"
+        case .updateRow:
+            "UPDATE holdfast_entity SET version = ?3, body = ?4 WHERE number = ?5 AND repository = ?1 AND id = ?2"
+        case .rowNumber: "SELECT number FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
         case .delete: "DELETE FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
         // By their ids, which are in the index with the rows' numbers.
         case .deleteSome:
