@@ -234,6 +234,11 @@ public struct Limits: Sendable, Equatable {
     /// 64 KiB at most. At 1 one by one.
     public var copyPages = 256
     public var rewriteBytes = 64 << 10
+    /// Beside commits a backup rests after each piece of its work that took so long, so many times as long, and at one time
+    /// no longer than this. At 1 after each look, as long as the look took, and hardly.
+    public var backupPiece = 1_000_000
+    public var backupRest = 3
+    public var backupLongestRest = 50_000_000
     /// Of so many entities the rows are remembered that were written, for those that are written again. At 1 of the last.
     public var knownRows = 4096
 
@@ -361,6 +366,7 @@ extension Limits {
             ("checkpointPoll", \.checkpointPoll), ("checkpointRetry", \.checkpointRetry),
             ("checkpointShortRetry", \.checkpointShortRetry), ("checkpointLongRetry", \.checkpointLongRetry),
             ("copyPages", \.copyPages), ("rewriteBytes", \.rewriteBytes),
+            ("backupPiece", \.backupPiece), ("backupRest", \.backupRest), ("backupLongestRest", \.backupLongestRest),
             ("knownRows", \.knownRows),
         ]
     }

@@ -39,6 +39,9 @@ final class Connection: @unchecked Sendable {
     /// Of the connection that writes.
     var rowNumbers = RowNumbers(places: 1)
 
+    /// How a long piece of work here goes beside commits; nil: as if there were none.
+    var pace: BackupPace?
+
     /// After so many bytes of pages that pieces have read, the pages are let go.
     var piecePageBytes = Int.max
     private var readForPieces = 0
@@ -130,14 +133,22 @@ final class Connection: @unchecked Sendable {
         return stop.set()
     }
 
-    /// Has what `body` runs end where `stop` is set, even before it has begun, of which sqlite3_interrupt knows nothing.
-    func endingWhereStopped(_ body: () throws(HoldfastError) -> Void) throws(HoldfastError) {
+    /// Has what `body` runs end where `stop` is set, even before it has begun, of which sqlite3_interrupt knows nothing, and
+    /// go at its pace.
+    func endingWhereStopped<Result>(
+        _ body: () throws(HoldfastError) -> Result
+    ) throws(HoldfastError) -> Result {
         let steps: Int32 = 1000
         sqlite3_progress_handler(
-            handle, steps, { Unmanaged<Connection>.fromOpaque($0!).takeUnretainedValue().stop.isSet ? 1 : 0 },
-            Unmanaged.passUnretained(self).toOpaque())
+            handle, steps,
+            { context in
+                // Called inside this connection's own call, so the connection is alive and its thread is ours.
+                let connection = Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
+                connection.pace?.rest()
+                return connection.stop.isSet ? 1 : 0
+            }, Unmanaged.passUnretained(self).toOpaque())
         defer { sqlite3_progress_handler(handle, 0, nil, nil) }
-        try body()
+        return try body()
     }
 
     /// sqlite3_db_release_memory: the pages that are kept for the next reading.

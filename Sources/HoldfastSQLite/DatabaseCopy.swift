@@ -93,10 +93,11 @@ final class DatabaseCopy {
     }
 
     /// Holds the copy against SQLite's rules for a sound database.
-    func check(_ limits: Limits) throws(HoldfastError) {
+    func check(_ limits: Limits, at pace: BackupPace?) throws(HoldfastError) {
         let connection = try Connection(path: file.path, mode: .immutable)
+        connection.pace = pace
         let problems = try Interrupt.whileAsking(limits, stop: connection.interrupt) { () throws(HoldfastError) in
-            try connection.problems(limit: 1)
+            try connection.endingWhereStopped { () throws(HoldfastError) in try connection.problems(limit: 1) }
         }
         guard let first = problems.first else { return }
         throw HoldfastError(

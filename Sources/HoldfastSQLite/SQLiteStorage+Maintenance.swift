@@ -23,7 +23,8 @@ extension SQLiteStorage {
     /// Closing the store does not wait for it: the host may close it from inside `progress`.
     ///
     /// While pages are copied the WAL cannot be begun anew. A host that takes long in `progress` would let it grow
-    /// without bound, so once it is too long the copying is begun anew, and goes on at full speed, without `progress`.
+    /// without bound, so once it is too long the copying is begun anew, and goes on at full speed, without `progress` and
+    /// without resting.
     func make(_ copy: DatabaseCopy, _ progress: Progress) throws(HoldfastError) -> CommitSequence {
         if let head = try copyPages(to: copy, progress, mayBeTakenBack: true) { return head }
         return try copyPages(to: copy, progress, mayBeTakenBack: false)!
@@ -39,6 +40,7 @@ extension SQLiteStorage {
         let pages = try PageCopy(from: source, to: copy.path, environment.limits)
         if mayBeTakenBack { copies.add(pages) }
         defer { copies.remove(pages) }
+        let pace = mayBeTakenBack ? BackupPace(readers.walHeader, walLimit: walLimit, environment) : nil
         while true {
             guard let (done, total, isComplete) = try pages.step() else { return nil }
             if isClosing.load(ordering: .acquiring) { throw HoldfastError.storeClosed }
@@ -49,9 +51,10 @@ extension SQLiteStorage {
             try Interrupt.look()
             if isComplete { break }
             if mayBeTakenBack && isWriteAheadLogTooLong { pages.takeBack() }
+            pace?.rest()
         }
         try copy.complete(head, incarnation: Self.newIncarnation(environment), environment.limits)
-        try copy.check(environment.limits)
+        try copy.check(environment.limits, at: pace)
         return head
     }
 

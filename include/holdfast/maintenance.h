@@ -34,10 +34,14 @@ typedef bool (*hf_progress_fn)(uint64_t done, uint64_t total, void *user_data);
  * renames nor links, an empty file keeps the name for the instant before; a process that is killed in it
  * leaves that file, which hf_store_restore refuses: remove it.
  *
- * While it copies, the write-ahead log cannot be begun anew. Where the log outgrows "wal_limit_bytes"
- * meanwhile, because others commit and progress takes long, the copying begins anew with the state of then,
- * and goes on at full speed, without progress until its end: so the log grows beyond the limit by what is
- * committed while the file is copied without a pause.
+ * Where others commit meanwhile it rests up to three times as long as it works, so that they keep most of
+ * their speed. So it takes up to four times as long as it would without resting, and ends however many
+ * commit.
+ *
+ * While it copies, the write-ahead log cannot be begun anew, and from half of "wal_limit_bytes" on it does
+ * not rest. Where the log outgrows that limit all the same, because others commit and progress takes long,
+ * the copying begins anew with the state of then, and goes on at full speed, without progress until its end:
+ * so the log grows beyond the limit by what is committed while the file is copied without a pause.
  *
  * path: NUL-terminated, of the new file, which must not exist; nor may a file of that name with "-wal",
  * "-shm" or "-journal" appended, which would be read as a part of it. progress: in bytes; NULL if not

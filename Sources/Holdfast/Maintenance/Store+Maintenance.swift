@@ -45,7 +45,8 @@ public struct StoreVerification: Sendable, Hashable, Decodable {
 /// nothing of it is left.
 extension Store {
     /// Copies the newest committed state into a new file, while others go on reading and writing. The file is a store of its
-    /// own, and appears under its name when it is complete and synced.
+    /// own, and appears under its name when it is complete and synced. Beside commits it rests up to three times as long as it
+    /// works, so that they keep most of their speed.
     ///
     /// Throws `.exists`, `.unsupported` (a store without a file: export it), `.cannotOpen`, `.full`, `.io`, `.corrupt`.
     /// - Parameters:

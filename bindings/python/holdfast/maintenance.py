@@ -138,6 +138,7 @@ class StoreMaintenance:
     def backup(self, path: StrPath, *, progress: Optional[Progress] = None) -> dict[str, Any]:
         """Copies the newest committed state into a new file, which is a store of its own.
 
+        Beside commits it rests up to three times as long as it works, so that they keep most of their speed.
         `progress` is told the bytes done and in all. Answers "path", "sequence" and "bytes". Raises
         ExistsError where there is a file already, UnsupportedError for a store without a file.
         """
