@@ -55,6 +55,9 @@ public enum Status: Sendable, Hashable, CaseIterable {
     case closed
     /// The store belongs to the parent of this forked process.
     case forked
+    /// The server has lost commits that it had acknowledged, and the transaction has read what is no more: a replica that was
+    /// behind was promoted, or a backup restored. Nothing of it is stored. What is there is served: read anew.
+    case historyLost
     /// The store's place does not exist or cannot be reached.
     case cannotOpen
     /// The place holds something that is not a Holdfast store.
@@ -127,6 +130,7 @@ extension Status {
             case .wouldDeadlock: .wouldDeadlock
             case .closed: .closed
             case .forked: .forked
+            case .historyLost: .historyLost
             case .cannotOpen: .cannotOpen
             case .notAStore: .notAStore
             case .formatTooNew: .formatTooNew

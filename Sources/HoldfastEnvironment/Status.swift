@@ -30,6 +30,7 @@ public enum Status: Int32, Sendable, CaseIterable {
     case wouldDeadlock = 34
     case closed = 35
     case forked = 36
+    case historyLost = 37
 
     case cannotOpen = 40
     case notAStore = 41

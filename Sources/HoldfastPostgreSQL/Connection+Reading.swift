@@ -66,7 +66,7 @@ extension Connection {
     }
 
     /// An entity in a row, whose text stands behind its version.
-    private static func view(_ rows: Rows, _ row: Int, id: UnsafeRawBufferPointer, version: Int) -> EntityView {
+    static func view(_ rows: Rows, _ row: Int, id: UnsafeRawBufferPointer, version: Int) -> EntityView {
         EntityView(
             id: id, version: CommitSequence(clamping: rows.integer(row, version)), body: rows.bytes(row, version + 1))
     }
@@ -209,18 +209,24 @@ extension Connection {
             for row in 0..<rows.count {
                 let changes = rows.bytes(row, 3)
                 sum += changes.count
-                let newest = CommitLogEntry(
-                    sequence: CommitSequence(clamping: rows.integer(row, 0)),
-                    commitIdentifier: UInt64(bitPattern: rows.integer(row, 1)),
-                    time: UInt64(clamping: rows.integer(row, 2)), changes: [])
-                guard let entries = CommitLogEncoding.decode(changes, under: newest) else {
-                    throw HoldfastError(.corrupt, "the log of \(place) is damaged: restore a backup of the database")
-                }
+                let entries = try Self.logged(in: rows, row, place)
                 guard visit(entries, changes.count) else { return }
             }
             if page.isLast(rows.count, sum, limits) { return }
             position = rows.integer(rows.count - 1, 0)
         }
+    }
+
+    /// The commits in a row of the log.
+    static func logged(in rows: Rows, _ row: Int, _ place: String) throws(HoldfastError) -> [CommitLogEntry] {
+        let newest = CommitLogEntry(
+            sequence: CommitSequence(clamping: rows.integer(row, 0)),
+            commitIdentifier: UInt64(bitPattern: rows.integer(row, 1)), time: UInt64(clamping: rows.integer(row, 2)),
+            changes: [])
+        guard let entries = CommitLogEncoding.decode(rows.bytes(row, 3), under: newest) else {
+            throw HoldfastError(.corrupt, "the log of \(place) is damaged: restore a backup of the database")
+        }
+        return entries
     }
 
     /// See `StorageWrite.commitLogSizes`.

@@ -15,6 +15,8 @@ final class ConnectionPool: Sendable {
         var lent: [ObjectIdentifier: Connection] = [:]
         /// How many are just being opened.
         var opening = 0
+        /// Whether one was opened before, so that the store is.
+        var hasOpened = false
 
         var count: Int { idle.count + lent.count + opening }
     }
@@ -41,6 +43,8 @@ final class ConnectionPool: Sendable {
     }
 
     func attach(_ host: any StorageHost) { self.host.withLock { $0.host = host } }
+
+    func historyWasLost() { host.withLock { $0.host }?.historyWasLost() }
 
     /// How many connections are open, and how often the server was asked.
     var counts: (connections: Int, roundTrips: UInt64) {
@@ -104,15 +108,18 @@ final class ConnectionPool: Sendable {
         let opened = Result { () throws(HoldfastError) in
             try Connection(to: url, environment.limits, deadline: deadline, roundTrips, stop)
         }
-        let isClosed = state.withLock { state in
+        let (isClosed, hasOpened) = state.withLock { state in
             state.opening -= 1
-            if state.phase == .closed { return true }
-            if case .success(let connection) = opened { state.lent[ObjectIdentifier(connection)] = connection }
-            return false
+            if state.phase == .closed { return (true, state.hasOpened) }
+            if case .success(let connection) = opened {
+                state.lent[ObjectIdentifier(connection)] = connection
+                state.hasOpened = true
+            }
+            return (false, state.hasOpened)
         }
         changes.advance()
         if isClosed { throw HoldfastError.storeClosed }
-        return try opened.get()
+        return try opened.mapError { hasOpened ? $0.whileOpen : $0 }.get()
     }
 
     /// Gives it back. A transaction that it is in ends; nobody waits for that.

@@ -3,56 +3,70 @@ internal import HoldfastStorage
 
 /// What this process knows of the states of a store on a server: each row that any statement finds is held against what was known
 /// before it was asked for. A server that has lost commits, such as a replica that was behind and was promoted, is told, and
-/// nothing more is served.
+/// nothing more is served until a new history begins.
 final class KnownStates: Sendable {
-    private struct Newest {
+    private struct State {
+        /// Rises where the server has lost commits: what was asked before tells nothing any more.
+        var history: UInt64 = 0
+        /// The newest commit that is known to be stored.
+        var known = CommitName(0, at: 0)
         /// What any statement has found last; nil until it is asked for again.
-        var row: StoreRow?
+        var newest: StoreRow?
         /// At this time it was the newest.
         var time: UInt64 = 0
+        var catalogue: (history: UInt64, catalogue: Connection.Catalogue)?
+        /// Set while the server is known to have lost commits.
+        var loss: HoldfastError?
     }
 
     let incarnation: [UInt8]
     private let location: String
-    private let newest = Lock(Newest())
-    private let known = Lock(CommitName(0, at: 0))
-    private let knownCatalogue = Lock<Connection.Catalogue?>(nil)
-    /// Set when the server has turned out to have lost commits.
-    private let lossFound = Lock<HoldfastError?>(nil)
+    private let historyWasLost: @Sendable () -> Void
+    private let state = Lock(State())
 
-    init(incarnation: [UInt8], location: String) {
+    /// `historyWasLost` hears of each call that is refused for it.
+    init(incarnation: [UInt8], location: String, historyWasLost: @escaping @Sendable () -> Void) {
         self.incarnation = incarnation
         self.location = location
+        self.historyWasLost = historyWasLost
     }
 
     // MARK: Tokens
 
     static func token(of row: StoreRow) -> ChangeToken {
-        ChangeToken((row.head, row.commitIdentifier, row.writes, 0, 0, 0))
+        ChangeToken((row.head, row.commitIdentifier, row.writes, row.history, 0, 0))
     }
 
     /// How many write transactions lie between the two.
     static func transactions(from token: ChangeToken, to row: StoreRow) -> UInt64? {
-        row.writes >= token.words.2 ? row.writes - token.words.2 : nil
+        row.writes >= token.words.2 && row.history == token.words.3 ? row.writes - token.words.2 : nil
     }
 
     // MARK: What was found
 
-    var loss: HoldfastError? { lossFound.withLock { $0 } }
+    var loss: HoldfastError? { state.withLock { $0.loss } }
 
-    func requireWhole() throws(HoldfastError) { if let loss { throw loss } }
+    func requireWhole() throws(HoldfastError) {
+        guard let loss else { return }
+        if loss.status == .historyLost { historyWasLost() }
+        throw loss
+    }
 
     /// What is known when something is asked: the newest commit of which this process knows that it was stored.
     struct Question {
         let known: CommitName
         let time: UInt64
+        fileprivate let history: UInt64
     }
 
-    var question: Question { Question(known: known.withLock { $0 }, time: Connection.now()) }
+    var question: Question {
+        let now = Connection.now()
+        return state.withLock { Question(known: $0.known, time: now, history: $0.history) }
+    }
 
     /// The row in what this question was answered.
     func checked(_ rows: Rows, _ question: Question) throws(HoldfastError) -> StoreRow {
-        guard let row = StoreRow(rows) else {
+        guard var row = StoreRow(rows) else {
             throw HoldfastError(.notFound, "\(location) was removed by another program: open it again")
         }
         try requireWhole()
@@ -60,51 +74,110 @@ final class KnownStates: Sendable {
             throw HoldfastError(
                 .formatTooNew, "\(location) was changed by a newer version of this library: install that")
         }
-        let before = question.known
-        guard before.isPartOf(row), row.incarnation == incarnation else {
-            let loss = HoldfastError(
-                .io,
-                "the server of \(location) no longer has commit \(before.sequence), which it acknowledged: a replica that was "
-                    + "behind was promoted, or a backup restored; close the store, and open it again",
-                detail: [("sequence", .number(before.sequence)), ("head", .number(row.head))])
-            lossFound.withLock { $0 = loss }
-            throw loss
+        if row.isOfStandby && row.head < question.known.sequence { throw behind(row, question.known) }
+        row.history = question.history
+        let refusal = state.withLock { state -> HoldfastError? in
+            if question.history != state.history { return Self.outdated }
+            state.loss = loss(of: row, question.known)
+            if state.loss == nil { Self.note(row, at: question.time, &state) }
+            return state.loss
         }
-        note(row, at: question.time)
-        return row
+        guard let refusal else { return row }
+        if loss != nil && refusal.status == .historyLost { historyWasLost() }
+        throw refusal
+    }
+
+    /// Whoever asks again hears what is there.
+    private static let outdated = HoldfastError(
+        .historyLost, "the server's answer is of before it lost commits: read anew what is stored")
+
+    private func loss(of row: StoreRow, _ known: CommitName) -> HoldfastError? {
+        let detail: [(String, HoldfastError.DetailValue)] = [
+            ("sequence", .number(known.sequence)), ("head", .number(row.head)),
+        ]
+        if row.incarnation != incarnation {
+            return HoldfastError(
+                .io, "\(location) was replaced by another store: close it, and open it again", detail: detail)
+        }
+        if known.isPartOf(row) { return nil }
+        return HoldfastError(
+            .historyLost,
+            "the server of \(location) no longer has commit \(known.sequence), which it acknowledged: a replica that was "
+                + "behind was promoted, or a backup restored; read anew what is stored", detail: detail)
+    }
+
+    /// Of a server that follows another.
+    private func behind(_ row: StoreRow, _ known: CommitName) -> HoldfastError {
+        HoldfastError(
+            .busy,
+            "the standby of \(location) has not got commit \(known.sequence) yet, which another one had: run it again",
+            detail: [("sequence", .number(known.sequence)), ("head", .number(row.head)), ("standby", .text("behind"))])
     }
 
     /// Notes what was the newest state at this time.
-    func note(_ row: StoreRow, at time: UInt64) {
-        known.withLock { known in if row.head >= known.sequence { known = row.newest } }
-        newest.withLock { newest in
-            // What was asked for earlier, and answered later, tells nothing new.
-            if let known = newest.row, known.writes > row.writes { return }
-            (newest.row, newest.time) = (row, max(newest.time, time))
-        }
+    func note(_ row: StoreRow, at time: UInt64) { state.withLock { Self.note(row, at: time, &$0) } }
+
+    private static func note(_ row: StoreRow, at time: UInt64, _ state: inout State) {
+        guard row.history == state.history else { return }
+        if row.head >= state.known.sequence { state.known = row.newest }
+        // What was asked for earlier, and answered later, tells nothing new.
+        if let newest = state.newest, newest.writes > row.writes { return }
+        (state.newest, state.time) = (row, max(state.time, time))
     }
 
     /// What was the newest at most so many nanoseconds ago, `.max` for the newest that is known; nil where it must be asked for.
     func row(within age: UInt64) -> StoreRow? {
-        if loss != nil { return nil }
-        return newest.withLock { newest in
-            age == .max || age > 0 && Connection.now() &- newest.time <= age ? newest.row : nil
+        let now = age == .max || age == 0 ? 0 : Connection.now()
+        return state.withLock { state in
+            if state.loss != nil { return nil }
+            return age == .max || age > 0 && now &- min(now, state.time) <= age ? state.newest : nil
         }
     }
 
     /// For how many nanoseconds nothing was heard of the newest state.
-    var age: UInt64 { Connection.now() &- newest.withLock { $0.time } }
+    var age: UInt64 {
+        let now = Connection.now()
+        return state.withLock { now &- min(now, $0.time) }
+    }
 
     /// It is asked for again.
-    func forget() { newest.withLock { $0.row = nil } }
+    func forget() { state.withLock { $0.newest = nil } }
 
-    /// The catalogue, read anew where the mark says that it is another.
+    /// The catalogue, read anew where the row says that it is another.
     func catalogue(
-        _ mark: Int64, _ read: () throws(HoldfastError) -> Connection.Catalogue
+        of row: StoreRow, _ read: () throws(HoldfastError) -> Connection.Catalogue
     ) throws(HoldfastError) -> Connection.Catalogue {
-        if let known = knownCatalogue.withLock({ $0 }), known.mark == mark { return known }
+        if let known = state.withLock({ $0.catalogue }), known.history == row.history,
+            known.catalogue.mark == row.catalogue
+        {
+            return known.catalogue
+        }
         let catalogue = try read()
-        knownCatalogue.withLock { known in if known.map({ $0.mark < mark }) ?? true { known = catalogue } }
+        state.withLock { state in
+            let isNews = state.catalogue.map { $0.history < row.history || $0.catalogue.mark < catalogue.mark } ?? true
+            if isNews && row.history == state.history { state.catalogue = (row.history, catalogue) }
+        }
         return catalogue
     }
+
+    // MARK: After a loss
+
+    /// What is there counts from here on. Answers the newest commit that was known.
+    func beginHistory() throws(HoldfastError) -> CommitName {
+        try state.withLock { state throws(HoldfastError) in
+            if let loss = state.loss, loss.status != .historyLost { throw loss }
+            let known = state.known
+            state.history += 1
+            (state.known, state.newest, state.catalogue, state.loss) = (CommitName(0, at: 0), nil, nil, nil)
+            return known
+        }
+    }
+
+    /// Nothing is served any more.
+    func end(with loss: HoldfastError) { state.withLock { $0.loss = loss } }
+}
+
+extension HoldfastError {
+    /// Whether a server was asked that follows another, and has not all yet that was known.
+    var tellsOfStandbyBehind: Bool { detail.contains { $0.name == "standby" } }
 }

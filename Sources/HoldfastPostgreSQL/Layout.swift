@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 internal import HoldfastStorage
 
 /// The tables of a database that holds stores; `Sources/HoldfastPostgreSQL/LAYOUT.md` describes them.
@@ -84,12 +85,30 @@ struct StoreRow {
     private(set) var catalogue: Int64
     /// What the log has for the commit that was asked about; nil where it has none.
     let known: UInt64?
+    /// Whether the server follows another one.
+    let isOfStandby: Bool
+    /// Of `KnownStates`: which of the store's histories it is of.
+    var history: UInt64 = 0
 
     /// $1 is the store's number, $2 a sequence of the log.
     static let columns = """
         s.format, s.incarnation, s.head, s.commit_id, s.writes, s.reserved, s.server_run = \(Layout.serverRun), s.log_start,
-        s.catalogue, (SELECT l.commit_id FROM holdfast_log l WHERE l.store = s.store AND l.sequence = $2)
+        s.catalogue, (SELECT l.commit_id FROM holdfast_log l WHERE l.store = s.store AND l.sequence = $2),
+        pg_is_in_recovery()
         """
+
+    /// How many these are.
+    static let columnCount = 11
+
+    /// With an entity's version and text behind the columns, where there is one.
+    static func statement(_ store: Int64, _ known: CommitName, with key: EntityKey) -> Statement {
+        Statement(
+            """
+            SELECT \(columns), e.version, e.body FROM holdfast_store s LEFT JOIN holdfast_entity e
+            ON e.store = $1 AND e.repository = $3 AND e.id = $4 WHERE s.store = $1
+            """, .integer(store), .integer(Int64(clamping: known.sequence)), .integer(key.repository),
+            .bytes(key.id.bytes))
+    }
 
     static func statement(_ store: Int64, _ known: CommitName?, suffix: String = "") -> Statement {
         Statement(
@@ -125,6 +144,7 @@ struct StoreRow {
         logStart = UInt64(clamping: rows.integer(0, 7))
         catalogue = rows.integer(0, 8)
         known = rows.isNull(0, 9) ? nil : UInt64(bitPattern: rows.integer(0, 9))
+        isOfStandby = rows.boolean(0, 10)
     }
 
     /// As a write transaction that built on this one leaves it.

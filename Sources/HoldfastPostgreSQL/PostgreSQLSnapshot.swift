@@ -60,7 +60,7 @@ final class PostgreSQLSnapshot: StorageSnapshot {
 
     private func catalogue() throws(HoldfastError) -> Connection.Catalogue {
         try read { connection throws(HoldfastError) in
-            try storage.states.catalogue(row.catalogue) { () throws(HoldfastError) in
+            try storage.states.catalogue(of: row) { () throws(HoldfastError) in
                 try connection.catalogue(row.catalogue, of: storage.number)
             }
         }

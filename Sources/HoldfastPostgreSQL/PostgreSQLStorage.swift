@@ -61,7 +61,7 @@ public final class PostgreSQLStorage: Storage {
     ) {
         self.number = number
         self.location = location
-        states = KnownStates(incarnation: incarnation, location: location)
+        states = KnownStates(incarnation: incarnation, location: location) { [pool] in pool.historyWasLost() }
         self.pool = pool
         self.environment = environment
         isReadOnly = options.readOnly
@@ -132,6 +132,16 @@ public final class PostgreSQLStorage: Storage {
     }
 
     public func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot {
+        let deadline = Connection.now() &+ patience
+        while true {
+            do throws(HoldfastError) { return try snapshot() } catch {
+                guard error.tellsOfStandbyBehind, Connection.now() < deadline else { throw error }
+                usleep(5_000)
+            }
+        }
+    }
+
+    private func snapshot() throws(HoldfastError) -> any StorageSnapshot {
         try states.requireWhole()
         for isFresh in [false, true] {
             let epoch = pool.epoch
@@ -363,13 +373,20 @@ public final class PostgreSQLStorage: Storage {
 
     public func sync() throws(HoldfastError) {
         if isReadOnly { return }
-        // A transaction that writes nothing waits for nothing.
+        // A transaction that writes nothing waits for nothing; what this one writes is in nobody's way, and it in nobody's.
+        let key = withUnsafeBytes(of: environment.random.next()) { Statement.Parameter.bytes(Array($0)) }
         try pool.using { connection throws(HoldfastError) in
             connection.isInTransaction = true
             try connection.run(
                 [
                     Statement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"), Statement.durability(true),
-                    Statement("UPDATE holdfast_store SET head = head WHERE store = $1", .integer(number)),
+                    Statement(
+                        """
+                        INSERT INTO holdfast_idempotency (store, key, sequence, fingerprint, time, receipt)
+                        VALUES ($1, $2, 0, 0, 0, '')
+                        """, .integer(number), key),
+                    Statement(
+                        "DELETE FROM holdfast_idempotency WHERE store = $1 AND key = $2", .integer(number), key),
                     Statement("COMMIT"),
                 ], "syncing")
             connection.isInTransaction = false
@@ -380,10 +397,42 @@ public final class PostgreSQLStorage: Storage {
 
     /// Waits until whatever this process had under way is over: the lock of the row is free only then.
     public func recover() throws(HoldfastError) {
+        dropConnections()
+        states.forget()
+        try lockAnew()
+        releaseWriteLock()
+    }
+
+    private func dropConnections() {
         pool.drop()
         writer.withLock { letGo(&$0) }
         told.withLock { $0.connection = nil }
-        states.forget()
+    }
+
+    /// What others have committed meanwhile stays. Sequences that were lost are not given out again, and positions there are
+    /// positions of no commit.
+    public func beginHistory(with repositories: [RepositoryRecord]) throws(HoldfastError) {
+        dropConnections()
+        // Before anybody is served.
+        let found = try pool.using { connection throws(HoldfastError) in
+            try connection.catalogue(0, of: self.number).repositories
+        }
+        guard repositories.allSatisfy({ known in found.contains { $0.goesOn(from: known) } }) else {
+            let loss = HoldfastError(
+                .io,
+                "the server of \(location) has lost what made, dropped or renamed a repository: close the store, and open it "
+                    + "again")
+            states.end(with: loss)
+            throw loss
+        }
+        let lost = try states.beginHistory()
+        try lockAnew()
+        defer { releaseWriteLock() }
+        if isReadOnly { return }
+        try writer.withLock { writer throws(HoldfastError) in try moveHead(to: lost.sequence + 1, &writer) }
+    }
+
+    private func lockAnew() throws(HoldfastError) {
         let deadline = Connection.now() &+ patience
         while !isReadOnly {
             do throws(HoldfastError) {
@@ -392,13 +441,20 @@ public final class PostgreSQLStorage: Storage {
                 releaseWriteLock()
                 throw HoldfastError.lockedOut(of: location)
             } catch {
-                guard error.tellsOfLostConnection || error.status == .cannotOpen, Connection.now() < deadline else {
+                guard error.tellsOfLostConnection || error.tellsOfUnreachable, Connection.now() < deadline else {
                     throw error
                 }
                 usleep(20_000)
             }
         }
-        releaseWriteLock()
+    }
+
+    /// Where the row is locked, and its head is smaller: lets go of it with an entry without changes.
+    private func moveHead(to sequence: CommitSequence, _ writer: inout Writer) throws(HoldfastError) {
+        guard let row = writer.locked, let connection = writer.connection, row.head < sequence else { return }
+        try moveHead(to: sequence, row, reserved: max(row.reserved, sequence), on: connection)
+        writer.locked = nil
+        connection.isInTransaction = false
     }
 
     /// Behind the lock of the row nothing of this process's is under way that the server has begun. What it begins later, because
@@ -430,15 +486,11 @@ public final class PostgreSQLStorage: Storage {
         }
         defer { releaseWriteLock() }
         return try writer.withLock { writer throws(HoldfastError) in
-            guard let row = writer.locked, let connection = writer.connection else {
+            guard writer.locked != nil, let connection = writer.connection else {
                 throw HoldfastError(.internal, "the write lock of \(location) was lost")
             }
             let found = try connection.stored(of: commits, number, environment.limits)
-            if row.head < last {
-                try moveHead(to: last, row, reserved: max(row.reserved, last), on: connection)
-                writer.locked = nil
-                connection.isInTransaction = false
-            }
+            try moveHead(to: last, &writer)
             return found
         }
     }
@@ -459,21 +511,5 @@ public final class PostgreSQLStorage: Storage {
             try moveHead(to: last, row, reserved: last, on: connection)
             connection.isInTransaction = false
         }
-    }
-
-    // MARK: What only files have
-
-    public func backUp(to path: String, _ progress: Progress) throws(HoldfastError) -> CommitSequence {
-        throw HoldfastError(
-            .unsupported,
-            "a store on a server is no file that could be backed up here: take pg_dump or the server's own backups, or "
-                + "export its entities")
-    }
-
-    public func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
-        throw HoldfastError(
-            .unsupported,
-            "a store on a server is no file that could be compacted: its autovacuum uses free space again, and VACUUM FULL "
-                + "gives it back")
     }
 }

@@ -140,7 +140,7 @@ final class PostgreSQLWrite: StorageWrite {
 
     private func catalogue() throws(HoldfastError) -> Connection.Catalogue {
         if changesCatalogue { return try connection.catalogue(row.catalogue, of: store) }
-        return try storage.states.catalogue(row.catalogue) { () throws(HoldfastError) in
+        return try storage.states.catalogue(of: row) { () throws(HoldfastError) in
             try connection.catalogue(row.catalogue, of: store)
         }
     }
@@ -310,12 +310,13 @@ final class PostgreSQLWrite: StorageWrite {
 }
 
 extension Statement {
-    /// Has a transaction find rows by their keys, in the order of these. Before its statistics tell how large a store is, the
-    /// server would take it for a two-hundredth of all, and read all of it to find a few rows.
+    /// Has a transaction find rows by their keys, in the order of these, whatever the role's settings. Before its statistics tell
+    /// how large a store is, the server would take it for a two-hundredth of all, and read all of it to find a few rows.
     static let byKeys = Statement(
         "SELECT "
-            + ["bitmapscan", "hashjoin", "material", "mergejoin", "seqscan", "sort"]
-            .map { "set_config('enable_\($0)', 'off', true)" }.joined(separator: ", "))
+            + (["bitmapscan", "hashjoin", "material", "mergejoin", "seqscan", "sort"].map { ($0, "off") }
+            + ["indexonlyscan", "indexscan", "nestloop"].map { ($0, "on") })
+            .map { "set_config('enable_\($0)', '\($1)', true)" }.joined(separator: ", "))
 
     /// How the transaction's COMMIT waits: at least for the server's own disk, or for nothing.
     static func durability(_ isDurable: Bool) -> Statement { Statement("SELECT \(synchronousCommit(isDurable))") }

@@ -73,15 +73,32 @@ enum ServerError {
 
     static func unreachable(_ words: String, _ place: String) -> HoldfastError {
         HoldfastError(
-            .cannotOpen, "\(place) cannot be connected to (\(words)): check the URL, the server, and the role's rights")
+            .cannotOpen, "\(place) cannot be connected to (\(words)): check the URL, the server, and the role's rights",
+            detail: [("connection", .text("none"))])
     }
 }
 
 extension HoldfastError {
     /// Whether the same on a new connection may go well.
     var tellsOfLostConnection: Bool {
-        if detail.contains(where: { $0.name == "connection" }) { return true }
+        if let connection { return connection != "none" }
         return sqlState.hasPrefix("08") || sqlState.hasPrefix("57P") || sqlState == "25P03"
+    }
+
+    /// Whether no connection could be made.
+    var tellsOfUnreachable: Bool { connection == "none" }
+
+    /// What became of it.
+    private var connection: String? {
+        for case ("connection", .text(let end)) in detail { return end }
+        return nil
+    }
+
+    /// The same for a store that is open, to which the server is out of reach just now.
+    var whileOpen: HoldfastError {
+        var error = self
+        if tellsOfUnreachable { error.status = .io }
+        return error
     }
 
     /// Whether what was to be committed may be, though the server has not said so. 40003: "statement completion unknown".

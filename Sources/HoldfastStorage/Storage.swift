@@ -61,8 +61,8 @@ public protocol Storage: AnyObject, Sendable {
     /// Whether each call takes a round trip, so that nothing is asked ahead that may not be needed.
     var isRemote: Bool { get }
 
-    /// Why nothing of it is served any more until it is opened anew, as far as is known: commits that it had acknowledged were
-    /// lost. Asks nobody.
+    /// Why nothing of it is served just now, as far as is known: commits that it had acknowledged were lost. `.historyLost` until
+    /// `beginHistory`, other errors until it is opened anew. Asks nobody.
     var loss: HoldfastError? { get }
 
     /// Opens a view of the newest committed state that later commits do not change. Any thread.
@@ -70,6 +70,14 @@ public protocol Storage: AnyObject, Sendable {
     ///     SQLite       BEGIN; SELECT max(sequence) FROM holdfast_log        (on a connection of its own)
     ///     PostgreSQL   BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT head FROM holdfast_store …
     func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot
+
+    /// Lends an entity of the newest committed state, with what was stored since a state that is known. For engines that are
+    /// asked for each read: in one round trip, and without a snapshot.
+    ///
+    ///     PostgreSQL   SELECT … FROM holdfast_store LEFT JOIN holdfast_entity …; SELECT … FROM holdfast_log WHERE sequence > …
+    func fetchNewest(
+        _ key: EntityKey, since known: KnownState?, _ body: (NewestRead) throws(HoldfastError) -> Void
+    ) throws(HoldfastError)
 
     /// Waits for the write lock among the processes that share the store, at most until the monotonic time `deadline`,
     /// and answers whether this process has it. If it has not, it keeps a position in the queue of processes.
@@ -98,6 +106,10 @@ public protocol Storage: AnyObject, Sendable {
     /// After `StorageWrite.commit` has failed: drops every connection and opens anew, so that what is then
     /// readable is durable. Open snapshots answer `.io` from here on.
     func recover() throws(HoldfastError)
+
+    /// After `.historyLost`, and in place of `recover`: goes on with what is there, of which nothing that was known need hold, but
+    /// that it must still have these repositories. Where it has not, nothing is served until it is opened anew.
+    func beginHistory(with repositories: [RepositoryRecord]) throws(HoldfastError)
 
     /// Whether the commit log holds these commits, one answer for each: how the outcome of a failed `commit` is found out. What
     /// it does not hold it never will: an engine whose commit may be under way still sees to that first.
@@ -159,11 +171,52 @@ extension Storage {
     public var noticesChanges: Bool { true }
     public var isRemote: Bool { false }
     public var loss: HoldfastError? { nil }
+    public func beginHistory(with repositories: [RepositoryRecord]) throws(HoldfastError) { try recover() }
     public func knownToken(within age: UInt64) -> ChangeToken? { changeToken }
+
+    public func fetchNewest(
+        _ key: EntityKey, since known: KnownState?, _ body: (NewestRead) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        let snapshot = try beginSnapshot()
+        defer { snapshot.close() }
+        let changes = try known.flatMap { known throws(HoldfastError) in
+            try snapshot.changes(since: known.token, behind: known.sequence, limit: known.limit)
+        }
+        var read = NewestRead(sequence: snapshot.sequence, token: snapshot.changeToken, changes: changes, entity: nil)
+        let isThere = try snapshot.fetch(key) { view throws(HoldfastError) in
+            read.entity = view
+            try body(read)
+        }
+        if !isThere { try body(read) }
+    }
 
     /// Of a state that was the newest at most so many nanoseconds ago.
     package func changeToken(within age: UInt64) -> ChangeToken? {
         knownToken(within: age) ?? changeToken
+    }
+}
+
+/// A state of which it is asked what was stored since, in at most so many transactions.
+public struct KnownState: Sendable {
+    public let token: ChangeToken
+    public let sequence: CommitSequence
+    public let limit: Int
+
+    public init(token: ChangeToken, sequence: CommitSequence, limit: Int) {
+        (self.token, self.sequence, self.limit) = (token, sequence, limit)
+    }
+}
+
+/// What `Storage.fetchNewest` finds: the entity as the state at this sequence has it.
+public struct NewestRead {
+    public let sequence: CommitSequence
+    public let token: ChangeToken?
+    /// As `StorageSnapshot.changes`: nil where anything may have changed.
+    public let changes: [CommitLogEntry]?
+    public var entity: EntityView?
+
+    public init(sequence: CommitSequence, token: ChangeToken?, changes: [CommitLogEntry]?, entity: EntityView?) {
+        (self.sequence, self.token, self.changes, self.entity) = (sequence, token, changes, entity)
     }
 }
 
@@ -172,6 +225,9 @@ public protocol StorageHost: AnyObject, Sendable {
     /// Takes snapshots back that are older than this (nil: all of them, also one kept only for speed), so that
     /// the engine can reuse the space that they pin. Their transactions move forward or meet a conflict.
     func releaseSnapshots(olderThanMilliseconds age: UInt64?)
+
+    /// Has `beginHistory` called soon. Waits for nobody.
+    func historyWasLost()
 }
 
 /// What a store begins with.
@@ -238,6 +294,13 @@ public struct RepositoryRecord: Sendable, Equatable {
     public func name(at sequence: CommitSequence) -> String {
         let place = formerNames.partitioningIndex { sequence <= $0.through }
         return place < formerNames.count ? formerNames[place].name : name
+    }
+
+    /// Whether it is the same repository as one that was known before, as it was or changed since.
+    public func goesOn(from known: RepositoryRecord) -> Bool {
+        id == known.id && key.utf8.elementsEqual(known.key.utf8)
+            && (self == known
+                || changed > known.changed && name(at: known.changed).utf8.elementsEqual(known.name.utf8))
     }
 }
 

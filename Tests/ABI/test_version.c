@@ -85,6 +85,7 @@ static void every_status_has_its_own_name(fixture *f) {
         NAMED(HF_WOULD_DEADLOCK),
         NAMED(HF_CLOSED),
         NAMED(HF_FORKED),
+        NAMED(HF_HISTORY_LOST),
         NAMED(HF_CANNOT_OPEN),
         NAMED(HF_NOT_A_STORE),
         NAMED(HF_FORMAT_TOO_NEW),

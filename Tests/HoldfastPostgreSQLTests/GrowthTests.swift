@@ -10,8 +10,10 @@ import Testing
 @Suite struct GrowthTests {
     private static let entities = 20_000
 
-    @Test func `what is found by its key is all that the server reads`() throws {
+    @Test(arguments: [[], ["nestloop", "indexscan"]])
+    func `what is found by its key is all that the server reads`(without methods: [String]) throws {
         let cluster = Cluster()
+        for method in methods { cluster.sql("ALTER SYSTEM SET enable_\(method) = off") }
         cluster.sql("ALTER SYSTEM SET autovacuum = off")
         cluster.sql("SELECT pg_reload_conf()")
         var storage = try open(cluster.url)

@@ -118,6 +118,39 @@ import Testing
         try other.close(head: 3)
     }
 
+    @Test func `a sync waits for nobody who has the lock`() throws {
+        let storage = try open(cluster.url) { $0.store = "synced" }
+        let other = try open(cluster.url) { $0.store = "synced" }
+        try storage.store(["a": "1"], at: 1, durable: false)
+        #expect(try other.lockRow(until: .max))
+        let before = cluster.sql("SELECT pg_current_wal_flush_lsn()")
+        let written = cluster.sql("SELECT pg_current_wal_insert_lsn()")
+        let began = SystemTime().monotonicNanoseconds()
+        try storage.sync()
+        #expect(SystemTime().monotonicNanoseconds() - began < 10_000_000_000)
+        #expect(cluster.sql("SELECT pg_current_wal_flush_lsn() >= '\(written)'") == "t", "flushed before: \(before)")
+        #expect(cluster.sql("SELECT count(*) FROM holdfast_idempotency") == "0")
+        other.releaseWriteLock()
+        try storage.close(head: 1)
+        try other.close(head: 1)
+    }
+
+    @Test func `an open store whose server is gone answers io`() throws {
+        let storage = try open(cluster.url) { ($0.store, $0.lockTimeoutMilliseconds) = ("gone", 100) }
+        try storage.store(["a": "1"], at: 1)
+        cluster.crash()
+        for _ in 1...2 {
+            let gone = error { () throws(HoldfastError) in _ = try storage.beginSnapshot() }
+            #expect(gone?.status == .io)
+        }
+        let gone = error { () throws(HoldfastError) in _ = try storage.beginWrite(durable: true) }
+        #expect(gone?.status == .io)
+        #expect(gone?.message.contains("cannot be connected to") == true)
+        cluster.start()
+        #expect(try storage.text("a") == "{1}")
+        try storage.close(head: 1)
+    }
+
     @Test func `who does not let go of the lock is told of as another program is`() throws {
         let storage = try open(cluster.url, { $0.store = "held" }, limits: { $0.foreignLock = 50_000_000 })
         let other = try open(cluster.url) { $0.store = "held" }
@@ -148,13 +181,16 @@ import Testing
             error { () throws(HoldfastError) in _ = try storage.beginWrite(durable: true) },
             error { () throws(HoldfastError) in try storage.recover() },
         ]
-        #expect(errors.map { $0?.status } == [.io, .io, .io])
+        #expect(errors.map { $0?.status } == [.historyLost, .historyLost, .historyLost])
         #expect(errors[0]?.message.contains("no longer has commit 4") == true)
         #expect(storage.changeToken == nil)
-        try storage.close(head: 4)
-        let again = try open(cluster.url) { $0.store = name }
-        #expect(try again.readState().head == CommitSequence(2 + others))
-        try again.close(head: 0)
+        // It goes on with what is there, and gives the sequences that were lost to nobody.
+        try storage.beginHistory(with: [RepositoryRecord(id: songs, name: "songs", key: "id")])
+        #expect(try storage.readState().head == max(5, CommitSequence(2 + others)))
+        #expect(storage.changeToken == other.changeToken)
+        try storage.store(["a": "6"], at: 6)
+        #expect(try other.text("a") == "{6}")
+        try storage.close(head: 6)
         try other.close(head: 0)
     }
 

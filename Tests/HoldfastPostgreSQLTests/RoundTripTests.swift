@@ -114,6 +114,27 @@ import Testing
         _ = try other.store.close(timeoutMilliseconds: nil)
     }
 
+    @Test func `a plain read takes one round trip, also of what others have committed meanwhile`() throws {
+        let (one, other) = (try Client("plain"), try Client("plain"))
+        for id in 0..<40 { try other.perform(.save, Self.change("a\(id)", 0)) }
+        var found: [String?] = []
+        #expect(try one.roundTrips { found.append(try one.read("a\($0)")) } == 1)
+        #expect(found == (0..<6).map { Self.change("a\($0)", 0) })
+        #expect(try one.roundTrips { found.append(try one.read("none\($0)")) } == 1)
+        #expect(found[6...] == [nil, nil, nil, nil, nil, nil])
+        // What was cached is still known afterwards, but for what they have changed.
+        try other.perform(.save, Self.change("a0", 1))
+        #expect(try one.roundTrips(1) { _ in found.append(try one.read("a20")) } == 1)
+        #expect(try one.roundTrips(1) { _ in found.append(try one.read("a1")) } == 1)
+        #expect(found[12...] == [Self.change("a20", 0), Self.change("a1", 0)])
+        #expect(try one.read("a0") == Self.change("a0", 1))
+        let before = one.store.cache.statistics.counts.hits
+        _ = try one.read("a0")
+        #expect(one.store.cache.statistics.counts.hits == before + 1)
+        _ = try one.store.close(timeoutMilliseconds: nil)
+        _ = try other.store.close(timeoutMilliseconds: nil)
+    }
+
     @Test func `a cached entity is read without asking as long as it may be stale, and no longer`() throws {
         let other = try Client("stale")
         try other.perform(.save, Self.change("a", 0))

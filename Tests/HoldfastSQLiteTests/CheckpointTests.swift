@@ -16,6 +16,8 @@ import Testing
         var timesAsked: Int { asked.withLock { $0 } }
         func hold(_ snapshot: any StorageSnapshot) { held.withLock { $0 = snapshot } }
 
+        func historyWasLost() {}
+
         func releaseSnapshots(olderThanMilliseconds age: UInt64?) {
             asked.withLock { $0 += 1 }
             if age == nil { held.withLock { $0.take() }?.close() }

@@ -54,6 +54,8 @@ const (
 	ErrClosed Status = 35
 	// ErrForked: The handle, or the open file, belongs to the parent of this forked process.
 	ErrForked Status = 36
+	// ErrHistoryLost: The server has lost commits that it had acknowledged, and the transaction has read what is no more: a replica that was behind was promoted, or a backup restored. Nothing of it is stored. What is there is served: read anew.
+	ErrHistoryLost Status = 37
 	// ErrCannotOpen: The store's place does not exist or cannot be reached.
 	ErrCannotOpen Status = 40
 	// ErrNotAStore: The place holds something that is not a Holdfast store.

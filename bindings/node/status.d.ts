@@ -52,6 +52,8 @@ export type Status =
   | "CLOSED"
   /** The handle, or the open file, belongs to the parent of this forked process. */
   | "FORKED"
+  /** The server has lost commits that it had acknowledged, and the transaction has read what is no more: a replica that was behind was promoted, or a backup restored. Nothing of it is stored. What is there is served: read anew. */
+  | "HISTORY_LOST"
   /** The store's place does not exist or cannot be reached. */
   | "CANNOT_OPEN"
   /** The place holds something that is not a Holdfast store. */

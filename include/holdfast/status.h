@@ -76,6 +76,10 @@ typedef enum HF_ENUM(hf_status) {
     HF_CLOSED = 35,
     /** The handle, or the open file, belongs to the parent of this forked process. */
     HF_FORKED = 36,
+    /** The server has lost commits that it had acknowledged, and the transaction has read what is no more: a
+     * replica that was behind was promoted, or a backup restored. Nothing of it is stored. What is there is
+     * served: read anew. */
+    HF_HISTORY_LOST = 37,
 
     /* What the storage says. */
 

@@ -70,13 +70,13 @@ extension Repository {
         try store.requireOpen()
         let plan = AggregationPlan(pipeline)
         let repositories = try repositories(of: plan)
-        try store.follower.begin(nil)
+        let history = try store.follower.begin(nil)
         do throws(HoldfastError) {
             let outbox = store.follower.outbox(observer)
             let aggregation = LiveAggregation(
                 record, plan, options, repositories, outbox, incarnation: store.incarnation, store.environment.limits)
             try store.read { snapshot throws(HoldfastError) in _ = try aggregation.read(from: snapshot) }
-            store.follower.attach(aggregation)
+            store.follower.attach(aggregation, begunIn: history)
             return ChangeStream(store, outbox, nil)
         } catch {
             store.follower.end(nil)

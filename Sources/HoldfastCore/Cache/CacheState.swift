@@ -21,6 +21,8 @@ struct CacheState: Sendable {
     }
 
     var head: CommitSequence
+    /// Rises where the storage has lost commits.
+    var history: UInt64 = 0
     /// A snapshot before this one is not served: an import may have stored an entity there with a smaller version.
     var floor: CommitSequence = 0
     /// What the storage says while `head` is the newest state; nil: not known.

@@ -166,12 +166,14 @@ package final class EntityCache: Sendable {
 
     /// The state that the entries show.
     private struct Known: Equatable {
+        let history: UInt64
         let head: CommitSequence
         let token: ChangeToken?
         let isCommitting: Bool
         let isEmpty: Bool
 
         init(_ state: CacheState) {
+            history = state.history
             head = state.head
             token = state.token
             isCommitting = state.isCommitting
@@ -190,17 +192,23 @@ package final class EntityCache: Sendable {
     typealias Changes = (ChangeToken, CommitSequence, _ limit: Int) throws(HoldfastError) -> [CommitLogEntry]?
 
     /// Takes note of a snapshot that was just opened. Of the entries those go that may be others there.
-    func advance(to snapshot: any StorageSnapshot) {
-        advance(to: snapshot.sequence, snapshot.changeToken) { token, head, limit throws(HoldfastError) in
+    /// `history`: in which it was begun.
+    func advance(to snapshot: any StorageSnapshot, in history: UInt64 = 0) {
+        advance(to: snapshot.sequence, in: history, snapshot.changeToken) { token, head, limit throws(HoldfastError) in
             try snapshot.changes(since: token, behind: head, limit: limit)
         }
     }
 
-    func advance(to sequence: CommitSequence, _ token: ChangeToken?, _ changes: Changes = { _, _, _ in nil }) {
+    func advance(
+        to sequence: CommitSequence, in history: UInt64 = 0, _ token: ChangeToken?,
+        _ changes: Changes = { _, _, _ in nil }
+    ) {
         guard let token else { return }
         while true {
             let known = state.withLock { Known($0) }
-            if known.isCommitting || known.token == token || known.head > sequence { return }
+            if known.history != history || known.isCommitting || known.token == token || known.head > sequence {
+                return
+            }
             // The commit log is not read under the lock, so that the others go on meanwhile.
             let changes = known.changes(changes, limit: limits.cachedTransactions)
             let isDone = change { state in
@@ -210,6 +218,28 @@ package final class EntityCache: Sendable {
             }
             if isDone { return }
         }
+    }
+
+    /// The state that the entries show, of which it may be asked what was stored since; nil where that is of no use.
+    var known: KnownState? {
+        state.withLock { state in
+            let known = Known(state)
+            guard !known.isEmpty, !known.isCommitting, let token = known.token else { return nil }
+            return KnownState(token: token, sequence: known.head, limit: limits.cachedTransactions)
+        }
+    }
+
+    /// Takes note of what was read of the newest state. `known`: what was known before.
+    func advance(to read: NewestRead, in history: UInt64, since known: KnownState?) {
+        advance(to: read.sequence, in: history, read.token) { token, head, _ in
+            known.flatMap { $0.token == token && $0.sequence == head ? read.changes : nil }
+        }
+    }
+
+    /// Whether there is an entry, of whatever state.
+    func holds(_ table: CacheTable, _ id: UnsafeRawBufferPointer) -> Bool {
+        let hash = table.hash(id)
+        return state.withLock { _ in table.find(id, hash) != nil }
     }
 
     /// Before this process's commit becomes visible. `token`: of the state on which it builds.
@@ -254,6 +284,16 @@ package final class EntityCache: Sendable {
             state.invalidateAll()
             state.token = nil
             state.isCommitting = false
+        }
+    }
+
+    /// After the storage has lost commits: nothing that is known need be true, and no snapshot of before is served.
+    func beginHistory(_ history: UInt64) {
+        change { state in
+            state.invalidateAll()
+            state.token = nil
+            state.isCommitting = false
+            (state.head, state.floor, state.history) = (0, 0, history)
         }
     }
 

@@ -93,6 +93,9 @@ package final class Catalogue: Sendable {
         }
     }
 
+    /// All that this process knows of, dropped ones, too.
+    var records: [RepositoryRecord] { state.withLock { Array($0.records.values) } }
+
     /// By name. Without the library's own.
     package var all: [RepositoryRecord] { Self.listed(state.withLock { Array($0.records.values) }) }
 

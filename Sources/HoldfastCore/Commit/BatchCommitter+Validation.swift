@@ -71,6 +71,9 @@ extension BatchCommitter {
     private func checkReads(
         of commit: Commit, in write: any StorageWrite, _ overlay: inout BatchOverlay, _ stored: inout BatchReads
     ) throws(Refusal) {
+        if let reads = commit.reads, !reads.isEmpty, reads.history != history {
+            throw .member(ConflictCheck.ofLostHistory)
+        }
         // Where nobody has committed since its snapshot, nothing that it read can have changed.
         guard let reads = commit.reads?.restricted(to: settings.checks), !reads.isEmpty, reads.snapshot < lastSequence
         else { return }

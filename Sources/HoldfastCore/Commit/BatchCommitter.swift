@@ -15,6 +15,9 @@ protocol CommitSnapshots: AnyObject, Sendable {
 
     /// The storage is opened anew: what was read from it before is no longer to be had.
     func dropAll()
+
+    /// As `dropAll`, and what was read is not to be relied on. Answers the number of the store's new history.
+    func beginHistory() -> UInt64
 }
 
 /// Carries a batch of commits through one write transaction of the engine: validates each, stores the survivors,
@@ -66,8 +69,8 @@ final class BatchCommitter {
     /// The newest in the commit log when this process looked last.
     private(set) var storedHead: CommitSequence
     private var reservedThrough: CommitSequence
-    private var commitLogAges: CommitLogAges?
-    @exclusivity(unchecked) private var commitLogSizes: CommitLogSizes
+    var commitLogAges: CommitLogAges?
+    @exclusivity(unchecked) var commitLogSizes: CommitLogSizes
     @exclusivity(unchecked) var recent: RecentCommits
     @exclusivity(unchecked) private(set) var knownIndexes = KnownIndexes()
     @exclusivity(unchecked) private(set) var droppedRepositories = DroppedRepositories()
@@ -79,6 +82,10 @@ final class BatchCommitter {
     @exclusivity(unchecked) private(set) var notes: [StoreDiagnostics.Entry] = []
     /// Set while the storage has to be recovered before it can be used again.
     private var brokenBy: HoldfastError?
+    /// Rises where the storage has lost commits.
+    private(set) var history: UInt64 = 0
+    /// Set while not all have been told that it has.
+    private var lossToTell: HoldfastError?
     /// Set when the write lock could not be waited for.
     @exclusivity(unchecked) private var writeLockFailure: HoldfastError?
 
@@ -296,7 +303,8 @@ final class BatchCommitter {
             commitLogSizes.add(entryBytes, through: lastSequence)
         } catch {
             write.rollback()
-            if write.isOvertaken { return beginAnew(batch, from: lastBefore) }
+            // Who has read what was lost is told when the batch is validated anew.
+            if write.isOvertaken || error.status == .historyLost { return beginAnew(batch, from: lastBefore) }
             follower.lost()
             if error.commitState == .unknown { abandon(survivors.map(\.commit), after: error) }
             return retryAlone(batch[..<validated].filter { !$0.isDone }, after: error) + batch[validated...]
@@ -319,6 +327,7 @@ final class BatchCommitter {
     /// before anybody sees the sequences that it stands for, so it makes the transaction a durable one. The last that is
     /// reserved is not given out: after an unclean close the commit log has an entry there.
     private func begin(_ needs: Needs) throws(HoldfastError) -> (transaction: any StorageWrite, reserves: Bool) {
+        try beginLostHistory()
         if let failure = writeLockFailure.take() { throw failure }
         if brokenBy != nil { try recover() }
         while true {
@@ -347,20 +356,6 @@ final class BatchCommitter {
         commitLogSizes = sizes
         storedHead = write.head
         lastSequence = max(lastSequence, storedHead)
-    }
-
-    /// Of more than is remembered nothing is: reading it would take time, and everybody waits.
-    private func remember(others write: any StorageWrite) throws(HoldfastError) {
-        let limits = environment.limits
-        var entries: [CommitLogEntry] = []
-        var count = 0
-        while let page = try write.commitLog(after: entries.last?.sequence ?? storedHead, limit: limits.checkPage) {
-            count += page.reduce(0) { $0 + $1.changes.count }
-            if count > limits.recentChanges { break }
-            entries += page
-            if page.count < limits.checkPage { return recent.append(entries) }
-        }
-        recent.restart(at: write.head)
     }
 
     /// After a storage error before COMMIT that has left something behind: begins anew with what is there.
@@ -397,27 +392,6 @@ final class BatchCommitter {
         }
         snapshots.releaseStale()
         for (commit, receipt) in survivors { commit.end(.success(receipt)) }
-    }
-
-    /// By count and by age now and then, by bytes whenever they have become too many.
-    private func trimWhenDue(
-        _ batch: inout WriteBatch, _ entryBytes: Int, commits: Int, in write: any StorageWrite
-    ) throws(HoldfastError) {
-        let before = lastSequence - min(lastSequence, CommitSequence(commits))
-        let interval = CommitSequence(environment.limits.trimInterval)
-        let isDue = before / interval != lastSequence / interval
-        if commitLogSizes.mustCount(adding: entryBytes) || isDue && !commitLogSizes.isComplete {
-            try commitLogSizes.count(in: write)
-        }
-        let tooLarge = commitLogSizes.horizon(adding: entryBytes)
-        if tooLarge > 0 { batch.trimCommitLogBelow = tooLarge }
-        guard isDue else { return }
-        let tooMany = lastSequence - min(lastSequence, settings.logRetention)
-        let tooOld = commitLogAges?.advance(to: before, now: environment.time.monotonicNanoseconds()) ?? 0
-        let horizon = max(tooLarge, tooMany, tooOld)
-        if horizon > 0 { batch.trimCommitLogBelow = horizon }
-        batch.trimIdempotencyBefore = keyAges.horizon
-        batch.keepIdempotency = settings.idempotencyMaxCount
     }
 
     // MARK: After a failed COMMIT
@@ -471,6 +445,11 @@ final class BatchCommitter {
         // Those that were begun meanwhile have ended too, and must serve nobody.
         snapshots.dropAll()
         let state = try storage.readState()
+        takeUp(state)
+        note("the store was recovered after a failed commit", ("sequence", .number(state.head)))
+    }
+
+    private func takeUp(_ state: StorageState) {
         // Sequences that were given out and lost are not given out again.
         lastSequence = max(lastSequence, state.head)
         storedHead = state.head
@@ -478,7 +457,23 @@ final class BatchCommitter {
         commitLogSizes = CommitLogSizes(limit: settings.logMaxBytes, pieces: environment.limits.logPieces)
         recent.restart(at: storedHead)
         brokenBy = nil
-        note("the store was recovered after a failed commit", ("sequence", .number(state.head)))
+    }
+
+    /// Where the storage has lost commits: goes on with what it has, and tells all whom that concerns.
+    func beginLostHistory() throws(HoldfastError) {
+        guard let loss = storage.loss ?? lossToTell, loss.status == .historyLost else { return }
+        lossToTell = loss
+        if writeLockFailure?.status == .historyLost { writeLockFailure = nil }
+        // Before anybody reads what is there instead.
+        history = snapshots.beginHistory()
+        try storage.beginHistory(with: names.records)
+        snapshots.dropAll()
+        let state = try storage.readState()
+        takeUp(state)
+        names.add(state.repositories)
+        follower.beginHistory()
+        lossToTell = nil
+        notes.append(StoreDiagnostics.Entry(level: .error, message: loss.message, fields: []))
     }
 
     private func note(_ message: String, _ field: DiagnosticsLog.Field) {

@@ -40,6 +40,23 @@ extension CommitQueue {
         for sync in waiting { sync.finish(outcome) }
     }
 
+    /// Has the committer go on with what a storage has that has lost commits. Waits for nobody.
+    func historyWasLost() {
+        let nobodyLeads = state.withLock { state in
+            state.historyIsLost = !state.isClosing
+            return !state.isLed
+        }
+        if nobodyLeads { wakeCommitter() }
+    }
+
+    /// For the committer, which leads. Where it fails, whoever asks the storage next has it tried again.
+    func beginHistory() {
+        do throws(HoldfastError) { try committer.value.beginLostHistory() } catch {
+            diagnostics.warning("what a server has lost could not be told yet", [("reason", .text(error.message))])
+        }
+        for note in committer.value.takeNotes() { diagnostics.write(note) }
+    }
+
     /// Compacts the storage while nobody commits.
     package func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         try alone { committer throws(HoldfastError) in

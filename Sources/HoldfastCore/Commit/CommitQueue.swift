@@ -32,6 +32,8 @@ package final class CommitQueue: Sendable {
         var waiting: [Commit] = []
         /// What the committer is to do besides.
         var syncs: [WaitingSync] = []
+        /// The storage has lost commits, which all whom it concerns are to be told.
+        var historyIsLost = false
         var isLed = false
         /// Of the waiting: those whose owners sleep.
         var ownersWaiting = 0
@@ -59,7 +61,7 @@ package final class CommitQueue: Sendable {
     let delivery: Delivery
     let deadlines: DeadlineWatch
     private let follower: CommitLogFollower
-    private let diagnostics: StoreDiagnostics
+    let diagnostics: StoreDiagnostics
     let time: any TimeSource
     private let limits: Limits
     let maxInFlight: Int
@@ -180,13 +182,16 @@ package final class CommitQueue: Sendable {
     /// Syncs for those who wait for that, and carries one batch, if there is one, unless somebody leads. Answers whether
     /// it did anything.
     func leadOnce() -> Bool {
-        let taken = state.withLock { state -> (syncs: [WaitingSync], hasBatch: Bool)? in
-            guard !state.isLed, !state.waiting.isEmpty || !state.syncs.isEmpty else { return nil }
+        let taken = state.withLock { state -> (syncs: [WaitingSync], historyIsLost: Bool, hasBatch: Bool)? in
+            guard !state.isLed, !state.waiting.isEmpty || !state.syncs.isEmpty || state.historyIsLost else {
+                return nil
+            }
             state.isLed = true
-            defer { state.syncs = [] }
-            return (state.syncs, !state.waiting.isEmpty)
+            defer { (state.syncs, state.historyIsLost) = ([], false) }
+            return (state.syncs, state.historyIsLost, !state.waiting.isEmpty)
         }
         guard let taken else { return false }
+        if taken.historyIsLost { beginHistory() }
         sync(for: taken.syncs)
         if taken.hasBatch { lead(for: nil) } else { stepDown([]) }
         return true
@@ -383,7 +388,7 @@ package final class CommitQueue: Sendable {
 
     /// Whether, when nobody leads, something waits that no sleeping owner can be woken for.
     static func needsCommitter(_ state: State) -> Bool {
-        !state.waiting.isEmpty && state.ownersWaiting == 0 || !state.syncs.isEmpty
+        !state.waiting.isEmpty && state.ownersWaiting == 0 || !state.syncs.isEmpty || state.historyIsLost
     }
 
     /// What the owners that could lead wait for.

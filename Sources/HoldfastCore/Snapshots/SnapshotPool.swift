@@ -18,6 +18,7 @@ package final class SnapshotPool: CommitSnapshots {
     /// A committed state and how many hold it.
     final class Shared: @unchecked Sendable {
         let sequence: CommitSequence
+        let history: UInt64
         fileprivate let token: ChangeToken?
         fileprivate let opened: UInt64
         /// nil while it is not pinned.
@@ -29,8 +30,9 @@ package final class SnapshotPool: CommitSnapshots {
         /// Whether anybody has acquired it since `sweep` looked last.
         fileprivate var wasUsed = true
 
-        fileprivate init(at sequence: CommitSequence, _ token: ChangeToken?, opened: UInt64) {
+        fileprivate init(at sequence: CommitSequence, in history: UInt64, _ token: ChangeToken?, opened: UInt64) {
             self.sequence = sequence
+            self.history = history
             self.token = token
             self.opened = opened
         }
@@ -45,6 +47,8 @@ package final class SnapshotPool: CommitSnapshots {
         var opening = 0
         /// How often all were taken back: what was opened before that is adopted by nobody.
         var drops = 0
+        /// How often the storage has lost commits: what was read before may never have been.
+        var history: UInt64 = 0
         var isClosed = false
         /// Whether `sweep` will be called again.
         var isSweepScheduled = false
@@ -55,6 +59,7 @@ package final class SnapshotPool: CommitSnapshots {
     private let time: any TimeSource
     private let sweepInterval: UInt64
     private let attempts: Int
+    private let patience: UInt64
     private let limit: Int
     private let maxAge: UInt64
     private let wakeSweeper: @Sendable () -> Void
@@ -70,10 +75,14 @@ package final class SnapshotPool: CommitSnapshots {
         time = environment.time
         sweepInterval = UInt64(environment.limits.tendInterval)
         attempts = environment.limits.snapshotAttempts
+        patience = UInt64(environment.limits.foreignLock)
         self.limit = limit
         maxAge = maxAgeMilliseconds &* 1_000_000
         self.wakeSweeper = wakeSweeper
     }
+
+    /// In which history of the store what is read now is begun.
+    var history: UInt64 { state.withLock { $0.history } }
 
     /// How many are pinned.
     var openCount: Int { state.withLock { state in state.open.count { $0.storage != nil } } }
@@ -85,7 +94,15 @@ package final class SnapshotPool: CommitSnapshots {
 
     /// A pinned snapshot of the newest committed state, to be given back with `release`.
     func acquire() throws(HoldfastError) -> (shared: Shared, storage: any StorageSnapshot) {
-        while true { if let acquired = try acquireOnce() { return acquired } }
+        let began = time.monotonicNanoseconds()
+        while true {
+            do throws(HoldfastError) { if let acquired = try acquireOnce() { return acquired } } catch {
+                // The committer has the storage go on with what it has.
+                guard error.status == .historyLost, time.monotonicNanoseconds() &- began < patience else { throw error }
+                let pause = Gate()
+                try pause.waitAsking(while: pause.number, nanoseconds: 5_000_000)
+            }
+        }
     }
 
     /// Nil where all snapshots were taken back while this one was opened.
@@ -109,10 +126,11 @@ package final class SnapshotPool: CommitSnapshots {
         // Opened outside the lock, because it reads from the storage. Several threads may do so at once; the
         // newest becomes current.
         makeRoom()
-        let drops = state.withLock { $0.drops }
+        let (drops, history) = state.withLock { ($0.drops, $0.history) }
         let opened = try storage.beginSnapshot()
-        cache.advance(to: opened)
-        let shared = Shared(at: opened.sequence, opened.changeToken, opened: time.monotonicNanoseconds())
+        cache.advance(to: opened, in: history)
+        let shared = Shared(
+            at: opened.sequence, in: history, opened.changeToken, opened: time.monotonicNanoseconds())
         shared.storage = opened
         let refusal = adopt(shared, unlessDroppedSince: drops)
         switch refusal {
@@ -136,7 +154,8 @@ package final class SnapshotPool: CommitSnapshots {
             return current
         }
         if let ready { return ready }
-        let shared = Shared(at: sequence, token, opened: time.monotonicNanoseconds())
+        let history = state.withLock { $0.history }
+        let shared = Shared(at: sequence, in: history, token, opened: time.monotonicNanoseconds())
         if adopt(shared) != nil { throw HoldfastError.storeClosed }
         return shared
     }
@@ -292,6 +311,17 @@ package final class SnapshotPool: CommitSnapshots {
         }
         for snapshot in dropped { snapshot.close() }
         return mustGoOn ? now &+ sweepInterval : nil
+    }
+
+    /// The storage has lost commits: what was read is no longer to be had, nor to be relied on.
+    func beginHistory() -> UInt64 {
+        let history = state.withLock { state in
+            state.history += 1
+            return state.history
+        }
+        dropAll()
+        cache.beginHistory(history)
+        return history
     }
 
     func dropAll() {

@@ -13,11 +13,18 @@ extension Repository {
         if let transaction = try checked(transaction) { return try transaction.fetch(key(id), visit) }
         try store.requireOpen()
         let key = key(id)
+        let isRemote = store.storage.isRemote
         let look = try id.bytes.withBytes { bytes throws(HoldfastError) in
-            try store.cache.lendNewest(
-                cached, bytes, store.storage.changeToken(within: store.options.maxStaleness), visit)
+            // What is not there is read without being asked after.
+            let mayBeThere = !isRemote || store.cache.holds(cached, bytes)
+            let token =
+                mayBeThere
+                ? store.storage.changeToken(within: store.options.maxStaleness)
+                : store.storage.knownToken(within: store.options.maxStaleness)
+            return try store.cache.lendNewest(cached, bytes, token, visit)
         }
         if case .found = look { return true }
+        if isRemote, let isFound = try fetchNewest(key, visit) { return isFound }
         return try store.read { snapshot throws(HoldfastError) in
             // What others have committed has left most entries as they were.
             if look == .outdated {
@@ -32,6 +39,29 @@ extension Repository {
                 store.cache.fill(key, from: snapshot, view)
             }
         }
+    }
+
+    /// Reads from a server, in one round trip. Nil where it has to be waited for, which who opens a snapshot does.
+    private func fetchNewest(
+        _ key: EntityKey, _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool? {
+        let history = store.snapshots.history
+        let known = store.cache.known
+        var isFound: Bool?
+        do throws(HoldfastError) {
+            try store.storage.fetchNewest(key, since: known) { read throws(HoldfastError) in
+                store.cache.advance(to: read, in: history, since: known)
+                isFound = false
+                guard let view = read.entity else { return }
+                try check.require(view)
+                isFound = true
+                try visit(view.version, view.body)
+                store.cache.fill(key, at: read.sequence, read.token, version: view.version, view.body)
+            }
+        } catch {
+            guard isFound == nil, [.historyLost, .busy].contains(error.status) else { throw error }
+        }
+        return isFound
     }
 
     /// Lends the newest version of the entity that has these bytes as its id, if it is cached and may be read, which takes

@@ -71,7 +71,7 @@ public final class Store: Sendable {
         self.parts = parts
         closing = StoreClosing(parts)
         storageHost = SnapshotReclaimer(
-            snapshots: parts.snapshots, longReads: parts.longReads, diagnostics: parts.diagnostics)
+            queue: parts.queue, snapshots: parts.snapshots, longReads: parts.longReads, diagnostics: parts.diagnostics)
         hostStorage = storage as? any HostStorage
         incarnation = hexadecimal(state.incarnation)
         format = state.format
@@ -254,15 +254,19 @@ extension HoldfastError {
 /// What a store does for its engine. An object of its own, because the engine refers to it weakly, and counting
 /// references to an object that somebody refers to weakly is slow: the store's are counted in every call.
 private final class SnapshotReclaimer: StorageHost {
+    private let queue: CommitQueue
     private let snapshots: SnapshotPool
     private let longReads: LongReads
     private let diagnostics: StoreDiagnostics
 
-    init(snapshots: SnapshotPool, longReads: LongReads, diagnostics: StoreDiagnostics) {
+    init(queue: CommitQueue, snapshots: SnapshotPool, longReads: LongReads, diagnostics: StoreDiagnostics) {
+        self.queue = queue
         self.longReads = longReads
         self.snapshots = snapshots
         self.diagnostics = diagnostics
     }
+
+    func historyWasLost() { queue.historyWasLost() }
 
     func releaseSnapshots(olderThanMilliseconds age: UInt64?) {
         let before = snapshots.openCount

@@ -27,6 +27,13 @@ final class ChangeObserver {
     /// The follower has seen everything up to there.
     func attach(at position: CommitSequence) { isBehind = sequence < position }
 
+    /// What it was told may never have been: it goes on behind what is there.
+    func beginHistory(at sequence: CommitSequence) -> Event {
+        self.sequence = sequence
+        isBehind = false
+        return outbox.notice(.lost(StreamPosition.undone(incarnation, sequence)))
+    }
+
     /// Takes in what was committed, through this commit. Each change is known as `known` answers.
     func follow(
         _ entries: some Sequence<CommitLogEntry>, through last: CommitSequence,

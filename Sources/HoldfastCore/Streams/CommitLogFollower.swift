@@ -25,6 +25,8 @@ final class CommitLogFollower: Sendable {
         case commits(CommittedBatch)
         /// Something is stored whose texts are not known here.
         case commitLog
+        /// The storage has lost commits.
+        case history
         /// To be delivered behind what comes before.
         case events([Event])
     }
@@ -43,6 +45,8 @@ final class CommitLogFollower: Sendable {
         /// How many of them want to know what was there before a change, by repository; nil stands for all.
         var beforeImageNeeds: [RepositoryID?: Int] = [:]
         var durableNames: Set<String> = []
+        /// Rises where the storage has lost commits.
+        var history: UInt64 = 0
         var worker = WorkerOnDemand()
         /// What the worker has followed. For nobody else.
         var followed: Confined<FollowedStreams>?
@@ -74,7 +78,8 @@ final class CommitLogFollower: Sendable {
     // MARK: For streams
 
     /// From here on commits are announced. Before a stream is attached, and once for each.
-    func begin(_ durableName: String?) throws(HoldfastError) {
+    /// Answers the number of the storage's history, which `attach` wants.
+    func begin(_ durableName: String?) throws(HoldfastError) -> UInt64 {
         try state.withLock { state throws(HoldfastError) in
             if state.worker.isClosing { throw HoldfastError.storeClosed }
             if let durableName, state.durableNames.contains(durableName) {
@@ -86,6 +91,7 @@ final class CommitLogFollower: Sendable {
             if let durableName { state.durableNames.insert(durableName) }
             state.streams += 1
             isActive.store(true, ordering: .releasing)
+            return state.history
         }
     }
 
@@ -102,22 +108,29 @@ final class CommitLogFollower: Sendable {
         StreamOutbox(observer, delivery) { [weak self] in self?.wake() }
     }
 
-    func attach(_ observer: ChangeObserver) {
+    func attach(_ observer: ChangeObserver, begunIn history: UInt64) {
         state.withLock { $0.beforeImageNeeds[observer.selection.repository, default: 0] += 1 }
-        add(.observer(observer))
+        add(.observer(observer), begunIn: history)
     }
 
-    func attach(_ query: LiveQuery) { add(.query(query)) }
+    func attach(_ query: LiveQuery, begunIn history: UInt64) { add(.query(query), begunIn: history) }
 
-    func attach(_ aggregation: LiveAggregation) { add(.aggregation(aggregation)) }
+    func attach(_ aggregation: LiveAggregation, begunIn history: UInt64) {
+        add(.aggregation(aggregation), begunIn: history)
+    }
 
     func detach(_ outbox: StreamOutbox, _ selection: ChangeSelection?) {
         if let selection { state.withLock { $0.beforeImageNeeds[selection.repository]! -= 1 } }
         add(.removal(outbox))
     }
 
-    private func add(_ item: Item) {
-        state.withLock { if !$0.worker.isFinished { $0.items.append(item) } }
+    private func add(_ item: Item, begunIn history: UInt64? = nil) {
+        state.withLock { state in
+            if state.worker.isFinished { return }
+            state.items.append(item)
+            // What it has read may be what was lost meanwhile.
+            if let history, history != state.history { state.items.append(.history) }
+        }
         wake()
     }
 
@@ -196,6 +209,16 @@ final class CommitLogFollower: Sendable {
         }
     }
 
+    /// What streams were told may never have been.
+    func beginHistory() {
+        let isFollowed = state.withLock { state in
+            state.history += 1
+            if state.streams > 0 { state.items.append(.history) }
+            return state.streams > 0
+        }
+        if isFollowed { wake() }
+    }
+
     // MARK: Its end
 
     /// What was committed is still told, then every stream ends.
@@ -212,7 +235,7 @@ final class CommitLogFollower: Sendable {
             try streams.poll { newcomersWait }
         }
         // Nothing can be followed from what is no more.
-        if let loss = storage.loss { streams.end(with: loss) }
+        if let loss = storage.loss, loss.status != .historyLost { streams.end(with: loss) }
         streams.serveAggregations()
         delivery.post(streams.takeEvents())
         let (isIdle, isClosing) = state.withLock { state in
@@ -230,7 +253,7 @@ final class CommitLogFollower: Sendable {
             state.items[state.taken...].contains {
                 switch $0 {
                 case .observer, .query, .aggregation: true
-                case .removal, .commits, .commitLog, .events: false
+                case .removal, .commits, .commitLog, .history, .events: false
                 }
             }
         }
@@ -262,6 +285,7 @@ final class CommitLogFollower: Sendable {
             case .removal(let outbox): streams.remove(outbox)
             case .commits(let batch): try streams.follow(batch)
             case .commitLog: try streams.followCommitLog()
+            case .history: try streams.beginHistory()
             case .events(let events): delivery.post(streams.takeEvents() + events)
             }
         }

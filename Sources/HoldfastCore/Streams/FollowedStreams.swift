@@ -22,6 +22,8 @@ final class FollowedStreams {
     private var token: ChangeToken?
     /// Something is in the commit log that could not be followed yet.
     private var mustFollowCommitLog = false
+    /// The storage has lost commits, and what it has was not read yet.
+    private var mustBeginHistory = false
     private(set) var observers: [ChangeObserver] = []
     private(set) var queries: [RepositoryID: LiveQueries] = [:]
     /// By what brings them their events.
@@ -76,7 +78,7 @@ final class FollowedStreams {
             queries[query.repository]!.remove(query)
             if queries[query.repository]!.isEmpty { queries[query.repository] = nil }
         }
-        if isEmpty { (position, token, mustFollowCommitLog) = (nil, nil, false) }
+        if isEmpty { (position, token, mustFollowCommitLog, mustBeginHistory) = (nil, nil, false, false) }
     }
 
     /// Where the streams are. The first one brings them there.
@@ -168,7 +170,7 @@ final class FollowedStreams {
     /// Looks whether somebody else has committed. `newcomersWait`: whether there are streams to be taken in first.
     func poll(unless newcomersWait: () -> Bool) throws(HoldfastError) {
         guard position != nil, storage.noticesChanges || mustFollowCommitLog else { return }
-        if let token, !mustFollowCommitLog, storage.changeToken == token { return }
+        if let token, !mustFollowCommitLog, !mustBeginHistory, storage.changeToken == token { return }
         try followCommitLog(unless: newcomersWait)
     }
 
@@ -176,6 +178,7 @@ final class FollowedStreams {
     func followCommitLog(
         knowing batch: CommittedBatch? = nil, unless newcomersWait: () -> Bool = { false }
     ) throws(HoldfastError) {
+        if mustBeginHistory { return try beginHistory() }
         guard let position else { return }
         mustFollowCommitLog = true
         let snapshot = try storage.beginSnapshot()
@@ -267,6 +270,18 @@ final class FollowedStreams {
                 events.append(query.outbox.notice(.result(query.snapshot(isReset: true))))
             }
         }
+    }
+
+    /// The storage has lost commits of which streams may have told: all begin with what is there, and say so.
+    func beginHistory() throws(HoldfastError) {
+        guard position != nil else { return }
+        mustBeginHistory = true
+        let snapshot = try storage.beginSnapshot()
+        defer { snapshot.close() }
+        try begin(anewFrom: snapshot)
+        for observer in observers { events.append(observer.beginHistory(at: snapshot.sequence)) }
+        (position, token) = (snapshot.sequence, snapshot.changeToken)
+        (mustFollowCommitLog, mustBeginHistory) = (false, false)
     }
 
     private func notifyObservers(

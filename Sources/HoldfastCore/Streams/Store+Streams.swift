@@ -11,7 +11,7 @@ extension Store {
         try refreshCatalogue()
         let selection = try selection(options)
         try checkDurableName(options)
-        try follower.begin(options.durableName)
+        let history = try follower.begin(options.durableName)
         do throws(HoldfastError) {
             let acknowledged = try options.durableName.flatMap { name throws(HoldfastError) in try subscription(name) }
             let since = try firstPosition(options, acknowledged)
@@ -22,7 +22,8 @@ extension Store {
             }
             let outbox = follower.outbox(observer)
             follower.attach(
-                ChangeObserver(selection, outbox, since: since, incarnation: incarnation, environment.limits))
+                ChangeObserver(selection, outbox, since: since, incarnation: incarnation, environment.limits),
+                begunIn: history)
             return ChangeStream(self, outbox, selection, durableName: options.durableName)
         } catch {
             follower.end(options.durableName)
@@ -37,7 +38,7 @@ extension Store {
         try refreshCatalogue()
         return try read { snapshot throws(HoldfastError) in
             let sequence = try position.map { position throws(HoldfastError) in
-                try StreamPosition.sequence(position, in: incarnation, head: snapshot.sequence)
+                try StreamPosition.sequence(position, in: incarnation, on: snapshot)
             }
             let first = if let sequence { sequence } else { max(1, try snapshot.commitLogStart()) - 1 }
             guard let entries = try snapshot.commitLog(after: first, limit: options.limit) else {
@@ -106,7 +107,7 @@ extension Store {
                 if acknowledged == nil { return head }
                 throw StreamPosition.trimmed(incarnation, head)
             }
-            let first = try StreamPosition.sequence(since, in: incarnation, head: head)
+            let first = try StreamPosition.sequence(since, in: incarnation, on: snapshot)
             guard try snapshot.commitLog(after: first, limit: 1) != nil else {
                 throw StreamPosition.trimmed(incarnation, head)
             }
@@ -161,12 +162,12 @@ extension Repository {
     ) throws(HoldfastError) -> ChangeStream {
         try options.refuseScores("every commit changes those of a live query; sort by a path")
         try store.requireOpen()
-        try store.follower.begin(nil)
+        let history = try store.follower.begin(nil)
         do throws(HoldfastError) {
             let outbox = store.follower.outbox(observer)
             let query = LiveQuery(record, filter, options, outbox, incarnation: store.incarnation)
             try store.read { snapshot throws(HoldfastError) in try query.read(from: snapshot) }
-            store.follower.attach(query)
+            store.follower.attach(query, begunIn: history)
             return ChangeStream(store, outbox, nil)
         } catch {
             store.follower.end(nil)

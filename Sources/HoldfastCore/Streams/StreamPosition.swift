@@ -1,5 +1,6 @@
 internal import HoldfastEnvironment
 internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// A position in the order of a store's commits, as receipts and events name it: "incarnation:sequence".
 enum StreamPosition {
@@ -16,10 +17,28 @@ enum StreamPosition {
                 .invalidArgument, "\"\(text)\" is no position: pass one of a receipt, an event or the store")
         }
         guard parts[0].utf8.elementsEqual(incarnation.utf8), sequence <= head else {
-            throw lost(
-                "the position belongs to another store, or to what a restore has undone", incarnation, head)
+            throw undone(incarnation, head)
         }
         return sequence
+    }
+
+    /// The same, where the commit log can tell: also for one of a future that a failover has undone, whose sequence nobody has
+    /// got since.
+    static func sequence(
+        _ text: String, in incarnation: String, on snapshot: any StorageSnapshot
+    ) throws(HoldfastError) -> CommitSequence {
+        let sequence = try sequence(text, in: incarnation, head: snapshot.sequence)
+        if sequence > 0, let entries = try snapshot.commitLog(after: sequence - 1, limit: 1),
+            entries.first?.sequence != sequence
+        {
+            throw undone(incarnation, snapshot.sequence)
+        }
+        return sequence
+    }
+
+    static func undone(_ incarnation: String, _ head: CommitSequence) -> HoldfastError {
+        lost(
+            "the position belongs to another store, or to what a restore or a failover has undone", incarnation, head)
     }
 
     static func trimmed(_ incarnation: String, _ head: CommitSequence) -> HoldfastError {

@@ -119,7 +119,7 @@ struct TransactionView {
             return false
         }
         hold(acquired)
-        reads = ReadSet(snapshot: head)
+        reads = ReadSet(snapshot: head, in: acquired.history)
         mustConfirm = known != nil
         return true
     }
@@ -160,7 +160,7 @@ struct TransactionView {
         switch isolation {
         case .serializable: return reads.isEmpty ? nil : reads
         case .snapshot:
-            var written = ReadSet(snapshot: reads.snapshot)
+            var written = ReadSet(snapshot: reads.snapshot, in: reads.history)
             for write in writes { written.keys[write.key] = reads.keys[write.key] ?? ReadSet.unseen }
             if let validated {
                 for key in validated.keys { written.keys[key] = reads.keys[key] ?? ReadSet.unseen }
@@ -180,7 +180,7 @@ struct TransactionView {
         if let shared { return shared }
         let (acquired, _) = try pool.acquire()
         hold(acquired)
-        reads = ReadSet(snapshot: acquired.sequence)
+        reads = ReadSet(snapshot: acquired.sequence, in: acquired.history)
         return acquired
     }
 
@@ -194,6 +194,7 @@ struct TransactionView {
         while true {
             let (newer, storage) = try pool.acquire()
             do throws(HoldfastError) {
+                if let reads, !reads.isEmpty, newer.history != reads.history { throw ConflictCheck.ofLostHistory }
                 if let reads, !reads.isEmpty, newer.sequence > reads.snapshot {
                     let conflict = try check(reads, on: storage).conflict { names.name(of: $0) }
                     if let conflict { throw conflict }
@@ -231,8 +232,8 @@ struct TransactionView {
     private mutating func adopt(_ newer: SnapshotPool.Shared, insteadOf old: SnapshotPool.Shared) {
         pool.release(old, owner: owner)
         hold(newer)
-        if reads == nil { reads = ReadSet(snapshot: newer.sequence) }
-        reads?.snapshot = newer.sequence
+        if reads == nil { reads = ReadSet(snapshot: newer.sequence, in: newer.history) }
+        (reads!.snapshot, reads!.history) = (newer.sequence, newer.history)
         mustConfirm = false
     }
 }

@@ -96,6 +96,12 @@ struct ConflictCheck {
         return error
     }
 
+    /// What was read may be what the storage has lost.
+    static let ofLostHistory = HoldfastError(
+        .historyLost,
+        "the server has lost commits that it had acknowledged, which the transaction may have read: read what is stored anew"
+    )
+
     static let tooOld = HoldfastError(
         .conflict,
         "the transaction's snapshot is too old for the commit log, or too much has changed since: run the transaction again"

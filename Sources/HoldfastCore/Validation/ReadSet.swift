@@ -22,7 +22,10 @@ package struct ReadSet: Sendable {
 
     static let unseen = CommitSequence.max
 
-    init(snapshot: CommitSequence) { self.snapshot = snapshot }
+    /// Of `SnapshotPool`: which history of the store it is.
+    var history: UInt64
+
+    init(snapshot: CommitSequence, in history: UInt64) { (self.snapshot, self.history) = (snapshot, history) }
 
     var isEmpty: Bool { keys.isEmpty && predicates.isEmpty }
 }

@@ -72,6 +72,7 @@ extension Status {
         case .wouldDeadlock: "HF_WOULD_DEADLOCK"
         case .closed: "HF_CLOSED"
         case .forked: "HF_FORKED"
+        case .historyLost: "HF_HISTORY_LOST"
         case .cannotOpen: "HF_CANNOT_OPEN"
         case .notAStore: "HF_NOT_A_STORE"
         case .formatTooNew: "HF_FORMAT_TOO_NEW"

@@ -33,6 +33,7 @@ __all__ = [
     "ForkedError",
     "FormatTooNewError",
     "FullError",
+    "HistoryLostError",
     "HostError",
     "IOError",
     "InternalError",
@@ -235,6 +236,10 @@ class ClosedError(Error, status=35):
 
 class ForkedError(Error, status=36):
     """The object belongs to the parent of this forked process."""
+
+
+class HistoryLostError(Error, status=37):
+    """The server has lost commits that it had acknowledged, and the transaction has read what is no more."""
 
 
 class CannotOpenError(Error, OSError, status=40):

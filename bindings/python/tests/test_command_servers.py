@@ -74,8 +74,8 @@ def test_a_copy_that_lost_its_server_goes_on_where_it_was(filled: str, url: str,
         check=False,
     )
     # Whether the batch was under way, or the next one found nobody to connect to.
-    expected = {1: "was lost", 3: "cannot be connected to"}
-    assert expected[failed.returncode] in failed.stderr, failed.stderr
+    assert failed.returncode == 1, failed.stderr
+    assert "was lost" in failed.stderr or "cannot be connected to" in failed.stderr
     with holdfast.open(url) as store:
         before = store.repository("songs").count()
         sequence = store.describe()["sequence"]

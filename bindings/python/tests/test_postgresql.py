@@ -111,30 +111,6 @@ def test_a_stream_tells_of_another_process(url: str) -> None:
     assert [change.id for change in told] == ["c"]
 
 
-def test_streams_end_where_the_server_has_lost_commits(server: Server, url: str) -> None:
-    name = url.partition("holdfast_store=")[2]
-    with holdfast.open(url) as store:
-        songs = store.repository("songs")
-        for number in range(3):
-            songs.save({"id": "s1", "n": number})
-        with songs.changes() as changes, songs.observe({"n": 2}) as found:
-            assert next(found)
-            songs.save({"id": "s2"})
-            assert [change.id for change in next(changes)] == ["s2"]
-            # As a replica is that did not get the last one.
-            server.sql(
-                f"""WITH mine AS (SELECT store, head FROM holdfast_store WHERE name = '{name}'),
-                lost AS (DELETE FROM holdfast_log l USING mine WHERE l.store = mine.store AND sequence = head)
-                UPDATE holdfast_store s SET head = s.head - 1, commit_id = (SELECT commit_id
-                FROM holdfast_log l WHERE l.store = s.store AND l.sequence = s.head - 1)
-                WHERE s.name = '{name}'"""
-            )
-            for stream in (changes, found):
-                with pytest.raises(holdfast.IOError, match="no longer has commit"):
-                    stream.next(timeout=20)
-                assert list(stream) == []
-
-
 def test_a_forked_child_leaves_the_connections_to_its_parent(url: str) -> None:
     with holdfast.open(url) as store:
         songs = store.repository("songs")

@@ -64,6 +64,8 @@ pub const HF_WOULD_DEADLOCK: hf_status = 34;
 pub const HF_CLOSED: hf_status = 35;
 /// The handle, or the open file, belongs to the parent of this forked process.
 pub const HF_FORKED: hf_status = 36;
+/// The server has lost commits that it had acknowledged, and the transaction has read what is no more: a replica that was behind was promoted, or a backup restored. Nothing of it is stored. What is there is served: read anew.
+pub const HF_HISTORY_LOST: hf_status = 37;
 /// The store's place does not exist or cannot be reached.
 pub const HF_CANNOT_OPEN: hf_status = 40;
 /// The place holds something that is not a Holdfast store.

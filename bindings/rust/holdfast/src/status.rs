@@ -54,6 +54,8 @@ impl Status {
     pub const CLOSED: Status = Status(35);
     /// The handle, or the open file, belongs to the parent of this forked process.
     pub const FORKED: Status = Status(36);
+    /// The server has lost commits that it had acknowledged, and the transaction has read what is no more: a replica that was behind was promoted, or a backup restored. Nothing of it is stored. What is there is served: read anew.
+    pub const HISTORY_LOST: Status = Status(37);
     /// The store's place does not exist or cannot be reached.
     pub const CANNOT_OPEN: Status = Status(40);
     /// The place holds something that is not a Holdfast store.

@@ -1,0 +1,186 @@
+"""A server that has lost commits which it had acknowledged: a replica without them was promoted, or
+a copy put back.
+
+Who knew of them hears so, and goes on with what is there.
+"""
+
+import itertools
+import os
+from collections.abc import Iterator
+
+import pytest
+from server import Server
+
+import holdfast
+
+_names = itertools.count()
+
+TABLES = ("store", "repository", "entity", "index", "entry", "log", "idempotency")
+
+
+class Copied:
+    """The URL of a store of which copies are taken and put back, as a server's administrator may."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._name = f"history{os.getpid()}.{next(_names)}"
+        self.url = f"{server.url}?holdfast_store={self._name}"
+        self._mine = f"store = (SELECT store FROM holdfast_store WHERE name = '{self._name}')"
+
+    def copy(self) -> None:
+        for table in TABLES:
+            self._server.sql(
+                f"DROP TABLE IF EXISTS kept_{table}; "
+                f"CREATE TABLE kept_{table} AS SELECT * FROM holdfast_{table} WHERE {self._mine}"
+            )
+
+    def put_back(self) -> None:
+        statements = [f"DELETE FROM holdfast_{table} WHERE {self._mine}" for table in reversed(TABLES)]
+        statements += [f"INSERT INTO holdfast_{table} SELECT * FROM kept_{table}" for table in TABLES]
+        self._server.sql("BEGIN; " + "; ".join(statements) + "; COMMIT")
+
+
+@pytest.fixture
+def copied() -> Iterator[Copied]:
+    server = Server.shared()
+    yield Copied(server)
+    for table in TABLES:
+        server.sql(f"DROP TABLE IF EXISTS kept_{table}")
+
+
+def filled(store: holdfast.Store) -> holdfast.Repository:
+    songs = store.repository("songs")
+    songs.create_index("n")
+    songs.save_many([{"id": "s1", "n": 1}, {"id": "s2", "n": 1}])
+    return songs
+
+
+def test_what_is_there_is_served_and_nothing_that_was_lost(copied: Copied) -> None:
+    with holdfast.open(copied.url) as store:
+        songs = filled(store)
+        copied.copy()
+        songs.save({"id": "s1", "n": 2})
+        songs.save({"id": "s3", "n": 2})
+        assert songs.fetch("s1") == {"id": "s1", "n": 2} and songs.fetch("s3") is not None
+        copied.put_back()
+        assert songs.fetch("s3") is None
+        assert songs.fetch("s1") == {"id": "s1", "n": 1} == songs.fetch("s1")
+        assert songs.find({"n": 2}) == [] and songs.count({"n": 1}) == 2
+        songs.save({"id": "s1", "n": 3})
+        assert store.transact(lambda: songs.fetch("s1")) == {"id": "s1", "n": 3}
+        store.verify()
+    with holdfast.open(copied.url) as store:
+        assert sorted(song["n"] for song in store.repository("songs").find()) == [1, 3]
+
+
+@pytest.mark.parametrize("how", ["blind", "adding", "transaction"])
+def test_a_commit_finds_out_and_is_stored_on_what_is_there(copied: Copied, how: str) -> None:
+    with holdfast.open(copied.url) as store:
+        songs = filled(store)
+        copied.copy()
+        songs.save({"id": "s3", "n": 2})
+        lost = store.describe()["sequence"]
+        copied.put_back()
+        if how == "blind":
+            songs.save({"id": "s4", "n": 4})
+        elif how == "adding":
+            # What was there is no more.
+            songs.add({"id": "s3", "n": 4})
+        else:
+            with store.transaction():
+                songs.save({"id": "s4", "n": 4})
+        assert store.describe()["sequence"] > lost
+        assert songs.count() == 3
+
+
+def test_who_has_read_what_is_no_more_is_told_so(copied: Copied) -> None:
+    with holdfast.open(copied.url) as store:
+        songs = filled(store)
+        copied.copy()
+        songs.save({"id": "s1", "n": 2})
+        writing, reading, blind = (store.begin() for _ in range(3))
+        with writing.joined():
+            songs.save({"id": "s1", "n": songs.fetch("s1")["n"] + 1})
+        with reading.joined():
+            assert songs.fetch("s1") == {"id": "s1", "n": 2}
+        with blind.joined():
+            songs.save({"id": "s4", "n": 4})
+        copied.put_back()
+        with pytest.raises(holdfast.HistoryLostError) as told:
+            writing.commit()
+        assert told.value.commit_state is holdfast.CommitState.NONE and not told.value.retryable
+        with reading.joined(), pytest.raises(holdfast.HistoryLostError):
+            songs.fetch("s2")
+        reading.rollback()
+        blind.commit()
+        assert songs.fetch("s1") == {"id": "s1", "n": 1} and songs.fetch("s4") is not None
+
+
+def test_what_others_have_committed_meanwhile_does_not_hide_the_loss(copied: Copied) -> None:
+    with holdfast.open(copied.url) as store:
+        songs = filled(store)
+        copied.copy()
+        for number in range(2, 5):
+            songs.save({"id": "s1", "n": number})
+        lost = store.describe()["sequence"]
+        transaction = store.begin()
+        with transaction.joined():
+            assert songs.fetch("s1")["n"] == 4
+        copied.put_back()
+        with holdfast.open(copied.url) as other:
+            while other.describe()["sequence"] <= lost:
+                other.repository("songs").save({"id": "s1", "n": -1})
+        with transaction.joined():
+            songs.save({"id": "s2", "n": 5})
+        with pytest.raises(holdfast.HistoryLostError):
+            transaction.commit()
+        assert songs.fetch("s1") == {"id": "s1", "n": -1}
+
+
+def test_streams_begin_anew_with_what_is_there(copied: Copied) -> None:
+    with holdfast.open(copied.url) as store:
+        songs = filled(store)
+        copied.copy()
+        with (
+            songs.changes() as changes,
+            songs.observe({"n": {"$gte": 2}}) as found,
+            songs.observe_aggregate([{"$count": "all"}]) as counted,
+        ):
+            assert found.next(timeout=20).entities == []
+            assert counted.next(timeout=20).documents == [{"all": 2}]
+            songs.save({"id": "s3", "n": 2})
+            assert [change.id for change in changes.next(timeout=20)] == ["s3"]
+            assert [row.id for row in found.next(timeout=20).inserted] == ["s3"]
+            assert counted.next(timeout=20).documents == [{"all": 3}]
+            lost = store.position
+            copied.put_back()
+            with pytest.raises(holdfast.CursorLostError) as told:
+                changes.next(timeout=20)
+            begun = found.next(timeout=20)
+            assert isinstance(begun, holdfast.Snapshot) and begun.is_reset and begun.entities == []
+            assert counted.next(timeout=20).documents == [{"all": 2}]
+            songs.save({"id": "s4", "n": 3})
+            assert [change.id for change in changes.next(timeout=20)] == ["s4"]
+            assert [row.id for row in found.next(timeout=20).inserted] == ["s4"]
+        assert [change.id for change in store.changes_since(told.value.position)] == ["s4"]
+        with pytest.raises(holdfast.CursorLostError):
+            store.changes_since(lost)
+    # Nor does one that is opened anew take it for a position of its own.
+    with holdfast.open(copied.url) as store, pytest.raises(holdfast.CursorLostError):
+        store.changes_since(lost)
+
+
+def test_a_repository_that_was_lost_ends_the_store_until_it_is_opened_anew(copied: Copied) -> None:
+    with holdfast.open(copied.url) as store:
+        filled(store)
+        copied.copy()
+        others = store.repository("others")
+        others.save({"id": "o1"})
+        copied.put_back()
+        for _ in range(2):
+            with pytest.raises(holdfast.Error, match="open it again"):
+                others.fetch("o1")
+            with pytest.raises(holdfast.Error, match="open it again"):
+                others.save({"id": "o2"})
+    with holdfast.open(copied.url) as store:
+        assert store.repositories() == ["songs"]
