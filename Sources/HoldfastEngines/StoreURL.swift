@@ -64,6 +64,7 @@ public enum StoreURL {
         settings.readOnly = options.readOnly
         settings.lockTimeoutMilliseconds = options.lockTimeoutMilliseconds
         settings.maxConnections = options.maxConnections
+        settings.maxStaleness = options.maxStaleness
         return try PostgreSQLStorage.open(server, settings, environment: environment)
     }
 

@@ -64,6 +64,13 @@ final class KnownStates: Sendable {
         return state.withLock { Question(known: $0.known, time: now, history: $0.history) }
     }
 
+    /// The row as a statement of its own finds it.
+    func row(of store: Int64, on connection: Connection) throws(HoldfastError) -> StoreRow {
+        let question = question
+        let rows = try connection.run([StoreRow.statement(store, question.known)], "reading from")[0]
+        return try checked(rows, question)
+    }
+
     /// The row in what this question was answered.
     func checked(_ rows: Rows, _ question: Question) throws(HoldfastError) -> StoreRow {
         guard var row = StoreRow(rows) else {

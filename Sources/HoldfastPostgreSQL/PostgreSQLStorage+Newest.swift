@@ -1,8 +1,47 @@
 public import HoldfastEnvironment
 internal import HoldfastQuery
 public import HoldfastStorage
+internal import Synchronization
 
 extension PostgreSQLStorage {
+    /// One round trip, which all share that ask while another's is under way.
+    public var changeToken: ChangeToken? {
+        // Whatever is asked from here on tells of what was committed before.
+        let wanted = questions.load(ordering: .acquiring) + 1
+        return told.withLock { told in
+            if told.number >= wanted { return told.token }
+            told.number = questions.add(1, ordering: .acquiringAndReleasing).newValue
+            told.token = ask(&told)
+            return told.token
+        }
+    }
+
+    public var isRemote: Bool { true }
+
+    public func knownToken(within age: UInt64) -> ChangeToken? {
+        if age == maxStaleness && age > 0 { follower.want() }
+        return states.row(within: age).map(KnownStates.token)
+    }
+
+    public var loss: HoldfastError? { states.loss }
+
+    private func ask(_ told: inout Told) -> ChangeToken? {
+        for _ in 0..<2 {
+            let isFresh = told.connection == nil
+            do throws(HoldfastError) {
+                let connection =
+                    // Whoever gives one back may have to ask first.
+                    if let open = told.connection { open } else { try pool.take(waits: false) }
+                told.connection = connection
+                return KnownStates.token(of: try row(on: connection))
+            } catch {
+                if let connection = told.connection.take() { pool.give(connection) }
+                if isFresh { return nil }
+            }
+        }
+        return nil
+    }
+
     public func fetchNewest(
         _ key: EntityKey, since known: KnownState?, _ body: (NewestRead) throws(HoldfastError) -> Void
     ) throws(HoldfastError) {

@@ -23,6 +23,9 @@ public final class PostgreSQLStorage: Storage {
     let pool: ConnectionPool
     let environment: Environment
     private let patience: UInt64
+    /// What reads outside of transactions allow.
+    let maxStaleness: UInt64
+    let follower: StateFollower
 
     private struct Writer {
         var connection: Connection?
@@ -38,7 +41,7 @@ public final class PostgreSQLStorage: Storage {
         var writes: UInt64?
     }
 
-    private struct Told {
+    struct Told {
         /// Whichever question was answered last.
         var number: UInt64 = 0
         var token: ChangeToken?
@@ -46,8 +49,8 @@ public final class PostgreSQLStorage: Storage {
     }
 
     private let writer = Lock(Writer())
-    private let told = Lock(Told())
-    private let questions = Atomic<UInt64>(0)
+    let told = Lock(Told())
+    let questions = Atomic<UInt64>(0)
     /// How many commits `resolve` was asked about.
     private let resolved = Atomic<UInt64>(0)
     /// How often somebody else was faster.
@@ -61,22 +64,31 @@ public final class PostgreSQLStorage: Storage {
     ) {
         self.number = number
         self.location = location
-        states = KnownStates(incarnation: incarnation, location: location) { [pool] in pool.historyWasLost() }
+        let states = KnownStates(incarnation: incarnation, location: location) { [pool] in pool.historyWasLost() }
+        self.states = states
         self.pool = pool
         self.environment = environment
         isReadOnly = options.readOnly
         patience = options.patience
+        maxStaleness = options.maxStaleness
+        follower = StateFollower(options.maxStaleness, environment.workers) {
+            // What cannot be asked now is asked the next time, and takes no snapshot from anybody.
+            guard let connection = try? pool.take(waits: false) else { return }
+            _ = try? states.row(of: number, on: connection)
+            pool.give(connection)
+        }
     }
 
-    deinit { pool.close() }
+    deinit {
+        follower.close()
+        pool.close()
+    }
 
     public func attach(_ host: any StorageHost) { pool.attach(host) }
 
     /// The row as a statement of its own finds it.
-    private func row(on connection: Connection) throws(HoldfastError) -> StoreRow {
-        let question = states.question
-        let rows = try connection.run([StoreRow.statement(number, question.known)], "reading from")[0]
-        return try states.checked(rows, question)
+    func row(on connection: Connection) throws(HoldfastError) -> StoreRow {
+        try states.row(of: number, on: connection)
     }
 
     // MARK: Reading
@@ -92,43 +104,6 @@ public final class PostgreSQLStorage: Storage {
             incarnation: states.incarnation, head: row.head, reservedThrough: through,
             repositories: catalogue.repositories,
             format: Int(row.format))
-    }
-
-    /// One round trip, which all share that ask while another's is under way.
-    public var changeToken: ChangeToken? {
-        // Whatever is asked from here on tells of what was committed before.
-        let wanted = questions.load(ordering: .acquiring) + 1
-        return told.withLock { told in
-            if told.number >= wanted { return told.token }
-            told.number = questions.add(1, ordering: .acquiringAndReleasing).newValue
-            told.token = ask(&told)
-            return told.token
-        }
-    }
-
-    public var isRemote: Bool { true }
-
-    public func knownToken(within age: UInt64) -> ChangeToken? {
-        states.row(within: age).map(KnownStates.token)
-    }
-
-    public var loss: HoldfastError? { states.loss }
-
-    private func ask(_ told: inout Told) -> ChangeToken? {
-        for _ in 0..<2 {
-            let isFresh = told.connection == nil
-            do throws(HoldfastError) {
-                let connection =
-                    // Whoever gives one back may have to ask first.
-                    if let open = told.connection { open } else { try pool.take(waits: false) }
-                told.connection = connection
-                return KnownStates.token(of: try row(on: connection))
-            } catch {
-                if let connection = told.connection.take() { pool.give(connection) }
-                if isFresh { return nil }
-            }
-        }
-        return nil
     }
 
     public func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot {
@@ -497,13 +472,20 @@ public final class PostgreSQLStorage: Storage {
 
     public func close(head: CommitSequence) throws(HoldfastError) {
         defer {
+            follower.close()
             pool.close()
             writer.withLock { letGo(&$0) }
             told.withLock { $0.connection = nil }
         }
         if isReadOnly || loss != nil { return }
         let deadline = Connection.now() &+ patience
-        guard try lockRow(until: deadline) else { throw HoldfastError.lockedOut(of: location) }
+        do throws(HoldfastError) {
+            guard try lockRow(until: deadline) else { throw HoldfastError.lockedOut(of: location) }
+        } catch {
+            // Of what was lost there is nothing to note.
+            if loss != nil { return }
+            throw error
+        }
         try writer.withLock { writer throws(HoldfastError) in
             guard let row = writer.locked.take(), let connection = writer.connection else { return }
             let last = max(head, row.head)

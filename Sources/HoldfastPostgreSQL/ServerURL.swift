@@ -108,6 +108,8 @@ public struct PostgreSQLOptions: Sendable {
     public var readOnly = false
     public var lockTimeoutMilliseconds: UInt64 = 5_000
     public var maxConnections = 32
+    /// In nanoseconds.
+    public var maxStaleness: UInt64 = 0
 
     public init() {}
 

@@ -29,8 +29,8 @@
  * Every function here may be called from any thread. Every function may answer HF_INVALID_HANDLE, HF_FORKED,
  * HF_CLOSED, HF_INVALID_ARGUMENT (NULL where not allowed; a transaction of another store), HF_INVALID_STATE
  * (the transaction has ended), HF_IO, HF_CORRUPT, HF_NO_MEMORY; with a transaction HF_CONFLICT (its snapshot
- * was taken back and what it read has changed); writes also HF_READ_ONLY, and with NULL what
- * hf_transaction_commit answers. The comments name what is particular.
+ * was taken back and what it read has changed) and HF_HISTORY_LOST (a server has lost it); writes also
+ * HF_READ_ONLY, and with NULL what hf_transaction_commit answers. The comments name what is particular.
  *
  * HF_CORRUPT tells by its detail's `repository` and `id` which entity is damaged where it is stored: no JSON
  * object, one that is nested more than 200 deep, one with another id or without one, or a record whose id or

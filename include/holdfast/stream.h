@@ -51,7 +51,8 @@
  * log_max_bytes say.
  * Who is so far behind that it was trimmed hears HF_CURSOR_LOST once: what it knows has to be read anew. The
  * error's detail has the `position` from which the stream goes on; all that was committed up to there is
- * read by a transaction begun afterwards.
+ * read by a transaction begun afterwards. So does everybody where a server has lost commits
+ * (HF_HISTORY_LOST); live queries and aggregations tell their whole result then.
  *
  * Live queries: the value of the first event is the whole result,
  *

@@ -102,7 +102,8 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_begin(hf_store *store, const c
  *
  * out_receipt: receives the receipt; NULL if not wanted.
  *
- * Errors: HF_CONFLICT (retryable; the detail's `ids` name what changed), HF_UNIQUE_VIOLATION and
+ * Errors: HF_CONFLICT (retryable; the detail's `ids` name what changed), HF_HISTORY_LOST (a server has lost
+ * what was read; nothing was stored), HF_UNIQUE_VIOLATION and
  * HF_INVALID_ENTITY (what an index does not take, see index.h), HF_KEY_REUSED, HF_TIMEOUT (with an error
  * object: withdrawn from the queue, also because another program had the file locked; nothing was stored),
  * HF_BUSY (retryable: another program has had the file locked for writing for half a minute, and the detail's

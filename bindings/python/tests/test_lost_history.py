@@ -7,6 +7,7 @@ Who knew of them hears so, and goes on with what is there.
 import itertools
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from server import Server
@@ -184,3 +185,32 @@ def test_a_repository_that_was_lost_ends_the_store_until_it_is_opened_anew(copie
                 others.save({"id": "o2"})
     with holdfast.open(copied.url) as store:
         assert store.repositories() == ["songs"]
+
+
+def test_a_standby_that_is_behind_another_is_waited_for_and_no_loss(own: Server) -> None:
+    copied = Copied(own)
+    with holdfast.open(copied.url) as store:
+        songs = filled(store)
+        copied.copy()
+        songs.save({"id": "s3"})
+    with holdfast.open(copied.url, read_only=True, lock_timeout_ms=1000) as store:
+        songs = store.repository("songs")
+        assert songs.fetch("s3") == {"id": "s3"}
+        copied.put_back()
+        Path(own.folder, "data", "standby.signal").touch()
+        own.restart()
+        with pytest.raises(holdfast.BusyError, match="has not got commit"):
+            songs.fetch("s3")
+        # Of a primary it is one.
+        own.sql("SELECT pg_promote()")
+        assert songs.fetch("s3") is None and songs.fetch("s1") == {"id": "s1", "n": 1}
+
+
+def test_a_store_whose_last_commits_were_lost_closes(copied: Copied) -> None:
+    with holdfast.open(copied.url) as store:
+        songs = filled(store)
+        copied.copy()
+        songs.save({"id": "s3"})
+        copied.put_back()
+    with holdfast.open(copied.url) as store:
+        assert store.repository("songs").count() == 2
