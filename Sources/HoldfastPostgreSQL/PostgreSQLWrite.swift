@@ -314,9 +314,13 @@ extension Statement {
     /// how large a store is, the server would take it for a two-hundredth of all, and read all of it to find a few rows.
     static let byKeys = Statement(
         "SELECT "
-            + (["bitmapscan", "hashjoin", "material", "mergejoin", "seqscan", "sort"].map { ($0, "off") }
-            + ["indexonlyscan", "indexscan", "nestloop"].map { ($0, "on") })
-            .map { "set_config('enable_\($0)', '\($1)', true)" }.joined(separator: ", "))
+            + ([
+                "enable_bitmapscan", "enable_hashjoin", "enable_material", "enable_mergejoin", "enable_seqscan",
+                "enable_sort", "jit",
+            ]
+            .map { ($0, "off") }
+            + ["enable_indexonlyscan", "enable_indexscan", "enable_nestloop"].map { ($0, "on") })
+            .map { "set_config('\($0)', '\($1)', true)" }.joined(separator: ", "))
 
     /// How the transaction's COMMIT waits: at least for the server's own disk, or for nothing.
     static func durability(_ isDurable: Bool) -> Statement { Statement("SELECT \(synchronousCommit(isDurable))") }

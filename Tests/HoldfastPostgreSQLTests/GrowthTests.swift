@@ -10,7 +10,7 @@ import Testing
 @Suite struct GrowthTests {
     private static let entities = 20_000
 
-    @Test(arguments: [[], ["nestloop", "indexscan"]])
+    @Test(arguments: [[], ["nestloop"]])
     func `what is found by its key is all that the server reads`(without methods: [String]) throws {
         let cluster = Cluster()
         for method in methods { cluster.sql("ALTER SYSTEM SET enable_\(method) = off") }
