@@ -8,6 +8,9 @@
 
 #include <jansson.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #if defined(__GNUC__)
 #define HFPAYLOAD_PRINTF(text, values) __attribute__((format(printf, text, values)))
@@ -70,6 +73,19 @@ size_t hfpayload_escape_length(const char *bytes, size_t length);
 
 /* The first byte that is no character of ASCII standing for itself in a string, or the end. */
 static inline const char *hfpayload_skip_plain_text(const char *at, const char *end) {
+#ifdef __SSE2__
+    const __m128i quotes = _mm_set1_epi8('"'), backslashes = _mm_set1_epi8('\\'), spaces = _mm_set1_epi8(' ');
+    for (; end - at >= 16; at += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+        /* Compared with a sign, what is not ASCII is below the space, too. */
+        int found = _mm_movemask_epi8(
+            _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quotes), _mm_cmpeq_epi8(bytes, backslashes)),
+                         _mm_cmplt_epi8(bytes, spaces)));
+        if (found != 0) {
+            return at + __builtin_ctz((unsigned)found);
+        }
+    }
+#endif
     const uint64_t ones = UINT64_MAX / 0xFF;
     while (end - at >= 8) {
         uint64_t word;
