@@ -40,17 +40,19 @@ extension Connection {
         // Behind the statement, whose pages cannot be let go while it runs.
         defer { if isPiece { endPiece(before: pagesBefore) } }
         do throws(HoldfastError) {
-            // No entity has an empty id.
-            let lower = scan.isAsTheyLie ? scan.after?.bytes ?? [] : scan.range.lower
-            try lower.withBytes { lower throws(HoldfastError) in
+            try scan.range.lower.withBytes { lower throws(HoldfastError) in
                 try scan.range.upper.withBytes { upper throws(HoldfastError) in
-                    let bounds = scan.isAsTheyLie ? .lower : Query.Bounds(scan.range)
+                    let bounds = Query.Bounds(scan.range)
                     let statement = try statement(
-                        scan.isAsTheyLie ? .scanRows : .scan(bounds, isReversed: scan.isReversed))
+                        scan.behindNumber == nil ? .scan(bounds, isReversed: scan.isReversed) : .scanRows)
                     defer { statement.reset() }
                     try statement.bind(1, scan.repository)
-                    if bounds != .none { try statement.bind(2, text: lower) }
-                    if bounds == .both { try statement.bind(3, text: upper) }
+                    if let number = scan.behindNumber {
+                        try statement.bind(2, number)
+                    } else {
+                        if bounds != .none { try statement.bind(2, text: lower) }
+                        if bounds == .both { try statement.bind(3, text: upper) }
+                    }
                     while try statement.step() {
                         // One that is no text is as good as none.
                         let id = statement.text(0) ?? UnsafeRawBufferPointer(start: nil, count: 0)

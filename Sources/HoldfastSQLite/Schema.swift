@@ -138,9 +138,8 @@ enum Query: Int, CaseIterable {
         case .rowBounds: "SELECT (SELECT min(number) FROM holdfast_entity), (SELECT max(number) FROM holdfast_entity)"
         case .rowOwner: "SELECT repository, number FROM holdfast_entity WHERE number >= ?1 ORDER BY number LIMIT 1"
         case .scanRows:
-            "SELECT id, version, body, number FROM holdfast_entity NOT INDEXED WHERE repository = ?1 AND number > "
-                + "coalesce((SELECT number FROM holdfast_entity WHERE repository = ?1 AND id = ?2), "
-                + "-9223372036854775808) ORDER BY number"
+            "SELECT id, version, body, number FROM holdfast_entity NOT INDEXED WHERE repository = ?1 AND number > ?2 "
+                + "ORDER BY number"
         case .scanAll: Self.scan(.none)
         case .scanFrom: Self.scan(.lower)
         case .scanRange: Self.scan(.both)

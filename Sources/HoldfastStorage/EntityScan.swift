@@ -9,10 +9,9 @@ public struct EntityScan: Sendable {
     public var isReversed: Bool
     /// What does not match it may be left out, by an engine that understands filters by itself; the others lend everything.
     public var filter: Filter
-    /// Whether entities come as they lie in the storage, behind that of `after`, and not by their ids: for a whole repository
-    /// alone, of a snapshot that says it pays.
-    public var isAsTheyLie = false
-    public var after: EntityID?
+    /// Not nil: entities come as they lie in the storage, those behind the one of this number, and not by their ids. For a
+    /// whole repository alone, of a snapshot that says it pays.
+    public var behindNumber: Int64?
 
     public init(
         _ repository: RepositoryID, _ range: KeyRange = .all, isReversed: Bool = false, filter: Filter = .all

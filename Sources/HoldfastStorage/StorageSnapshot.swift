@@ -39,7 +39,7 @@ public protocol StorageSnapshot: AnyObject, Sendable {
     /// Whether the walk along a range of ids costs what lies in it, and not as much as one along all of them.
     var seeksIDs: Bool { get }
 
-    /// Whether it costs less to lend all of a repository as it lies than by its ids (`EntityScan.isAsTheyLie`). By default
+    /// Whether it costs less to lend all of a repository as it lies than by its ids (`EntityScan.behindNumber`). By default
     /// not.
     ///
     ///     SQLite       SELECT repository, number FROM holdfast_entity WHERE number >= $1 ORDER BY number LIMIT 1 for some $1;

@@ -179,14 +179,15 @@ struct Plan: Sendable {
 
 extension Plan.Part {
     /// Lends the entities in ranges of ids until `body` answers false. `after` is the id behind which an earlier walk goes
-    /// on. Those that do not match the filter may be left out.
+    /// on, and `number` the one where they come as they lie. Those that do not match the filter may be left out.
     func walk(
-        _ repository: RepositoryID, on snapshot: any StorageSnapshot, after: EntityID?, filter: Filter,
+        _ repository: RepositoryID, on snapshot: any StorageSnapshot, after: EntityID?, behind number: Int64,
+        filter: Filter,
         _ body: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         if isAsTheyLie {
             var scan = EntityScan(repository, filter: filter)
-            (scan.isAsTheyLie, scan.after) = (true, after)
+            scan.behindNumber = number
             return try snapshot.scan(scan, body)
         }
         var goesOn = true

@@ -60,6 +60,9 @@ package struct QueryScan {
     private var part = 0
     /// The candidate in it at which the scan was stopped.
     private var stopped: IndexScan.Position?
+    /// Its number, which goes on leading there where they come as they lie: what has matched since is a conflict for who moves
+    /// forward, and what has stayed as it was has stayed where it was.
+    private var stoppedNumber = Int64.min
     /// Those that were met, where that can be twice.
     private var met: Set<EntityID> = []
     private var next = 0
@@ -107,8 +110,9 @@ package struct QueryScan {
         if scan.hasWalked || !scan.goesOn {
             // Only own writes are left, or nothing is wanted just now.
         } else if plan.isByID {
-            try plan.parts[0].walk(repository, on: snapshot, after: scan.stopped?.id, filter: filter) {
-                view throws(HoldfastError) in
+            try plan.parts[0].walk(
+                repository, on: snapshot, after: scan.stopped?.id, behind: scan.stoppedNumber, filter: filter
+            ) { view throws(HoldfastError) in
                 let isOverlaid = try scan.visitOwn(upTo: view.id, visit)
                 return scan.goesOn ? try scan.meet(noKey, view, check, isOverlaid: isOverlaid, visit) : false
             }
@@ -127,7 +131,7 @@ package struct QueryScan {
                         index, of: repository, on: snapshot, keysAlone: readsKeysAlone, after: scan.stopped, meet)
                 } else {
                     try plan.parts[number].walk(
-                        repository, on: snapshot, after: scan.stopped?.id, filter: filter
+                        repository, on: snapshot, after: scan.stopped?.id, behind: scan.stoppedNumber, filter: filter
                     ) { view throws(HoldfastError) in try meet(noKey, view) }
                 }
             }
@@ -223,9 +227,8 @@ package struct QueryScan {
             (plainPlan, plan) = (plan, leaping)
         }
         if plan.isReversed { own.reverse() }
-        // What a transaction has written is laid over what comes by ids.
-        if takesAnyOrder, own.isEmpty, matchedLimit == nil, !filter.isAll, plan.isByID, plan.parts[0].isEverything,
-            !plan.isSorted, try snapshot.readsFasterAsItLies(repository)
+        if takesAnyOrder, !filter.isAll, plan.isByID, plan.parts[0].isEverything, !plan.isSorted,
+            try snapshot.readsFasterAsItLies(repository)
         {
             plan = plan.asTheyLie
         }
@@ -292,7 +295,7 @@ package struct QueryScan {
             if !isOverlaid {
                 goesOn = try visit(view)
                 if !goesOn {
-                    stopped = try position(key, view)
+                    (stopped, stoppedNumber) = (try position(key, view), view.number)
                     return false
                 }
             }
@@ -304,7 +307,7 @@ package struct QueryScan {
     /// Stops, if it can be said where: at a damaged entity it may not, and behind one without an id nobody could go on.
     private mutating func pause(_ key: UnsafeRawBufferPointer, _ view: EntityView) {
         guard !view.id.isEmpty, let here = try? position(key, view) else { return }
-        stopped = here
+        (stopped, stoppedNumber) = (here, view.number)
         isPaused = true
         goesOn = false
     }

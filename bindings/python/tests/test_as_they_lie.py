@@ -1,10 +1,13 @@
 """Where a file holds little but one repository, it is read as its rows lie. No answer tells of that."""
 
+import contextlib
+import itertools
 import os
 import random
 import re
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -96,12 +99,96 @@ def test_few_rows_beside_many_that_were_stored_anew_are_not_sought_among_those(t
             store.repository("many").find({"colour": 3})
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_transaction_lays_all_that_it_has_written_over_them(filled, seed):
+    many, _ = filled
+    chance = random.Random(seed)
+    written = [entity(number) | {"colour": chance.randrange(9)} for number in chance.sample(range(COUNT), 40)]
+    deleted = [one["id"] for one in written[:10]]
+    with pytest.raises(RuntimeError), many.store.transaction():
+        many.save_many([*written, {"id": "00003x", "colour": 5, "size": 0}])
+        many.delete_many(deleted)
+        for colour in range(9):
+            expected = [one for one in many.fetch_all() if one["colour"] == colour]
+            assert many.find({"colour": colour}) == expected
+            assert many.count({"colour": colour}) == len(expected)
+            by_size = sorted(expected, key=lambda one: (one["size"], one["id"]))
+            assert many.find({"colour": colour}, sort={"size": 1, "id": 1}) == by_size
+        raise RuntimeError
+
+
+def elsewhere(body):
+    """Runs it outside of the current transaction."""
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+
+
+def test_what_a_transaction_has_found_and_what_it_would_find_now_are_conflicts(filled):
+    many, _ = filled
+    found = many.find({"colour": 6})[7]
+    other = many.find({"colour": 5})[7]
+    for change, is_conflict in [
+        (found | {"text": "another"}, True),
+        (other | {"colour": 6}, True),
+        (other | {"text": "another"}, False),
+    ]:
+        before = many.fetch(change["id"])
+        with contextlib.ExitStack() as stack:
+            if is_conflict:
+                stack.enter_context(pytest.raises(holdfast.ConflictError))
+            stack.enter_context(many.store.transaction())
+            assert len(many.find({"colour": 6})) > 100
+            many.save({"id": "00003y", "colour": 8})
+            elsewhere(lambda change=change: many.save(change))
+        many.save(before)
+        if not is_conflict:
+            many.delete("00003y")
+
+
+def test_a_transaction_goes_on_in_newer_states_where_what_it_was_at_has_gone(tmp_path):
+    with holdfast.open(tmp_path / "store.db", snapshot_max_age_ms=100) as store:
+        many = store.repository("many")
+        many.add_many([entity(number) for number in range(COUNT)])
+        expected = [one for one in many.fetch_all() if one["colour"] == 6]
+        others = [one for one in many.fetch_all() if one["colour"] != 6]
+        is_over = threading.Event()
+
+        def store_anew():
+            for one in itertools.cycle(others):
+                if is_over.is_set():
+                    return
+                many.delete(one["id"])
+                many.save(one)
+
+        writer = threading.Thread(target=store_anew)
+        writer.start()
+        try:
+            for _ in range(5):
+                with store.transaction():
+                    assert many.find({"colour": 6}) == expected
+                    assert many.count({"colour": 6}) == len(expected)
+        finally:
+            is_over.set()
+            writer.join()
+
+
 def test_a_walk_that_is_stopped_for_questions_all_the_time_goes_on_where_it_was():
     limits = "interruptInterval=1,interruptSteps=1"
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "by_ids"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            __file__,
+            "-k",
+            "ids or lays or newer",
+        ],
         env=os.environ | {"HOLDFAST_LIMITS": limits},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0 and "8 passed" in done.stdout, done.stdout
+    assert done.returncode == 0 and "13 passed" in done.stdout, done.stdout
