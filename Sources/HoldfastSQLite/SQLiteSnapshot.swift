@@ -59,6 +59,8 @@ final class SQLiteSnapshot: StorageSnapshot {
         }
     }
 
+    var asksForCached: Bool { true }
+
     func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
         try read { connection throws(HoldfastError) in try connection.commitLog(after: sequence, limit: limit) }
     }

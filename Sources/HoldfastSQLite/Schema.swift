@@ -116,7 +116,7 @@ enum Query: Int, CaseIterable {
     case begin, beginImmediate, commit, rollback
     case rowBounds, rowOwner, scanRows
     case scanAll, scanFrom, scanRange, scanAllReversed, scanFromReversed, scanRangeReversed
-    case head, meta, repositories, indexes, fetch, commitLog, commitLogSizes, idempotency
+    case head, meta, repositories, indexes, fetch, fetchRow, commitLog, commitLogSizes, idempotency
     case upsert, updateRow, rowNumber, delete, deleteSome, insertCommitLog
     case setRepository, setIndex, removeIndex, insertIdempotency, setMeta
     case trimCommitLog, trimIdempotencyByTime, trimIdempotencyByCount
@@ -135,6 +135,7 @@ enum Query: Int, CaseIterable {
         case .indexes:
             "SELECT id, repository, name, definition, state, has_arrays FROM holdfast_index ORDER BY id"
         case .fetch: "SELECT version, body FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
+        case .fetchRow: "SELECT version, body FROM holdfast_entity WHERE number = ?1"
         case .rowBounds: "SELECT (SELECT min(number) FROM holdfast_entity), (SELECT max(number) FROM holdfast_entity)"
         case .rowOwner: "SELECT repository, number FROM holdfast_entity WHERE number >= ?1 ORDER BY number LIMIT 1"
         case .scanRows:

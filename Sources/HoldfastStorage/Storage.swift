@@ -361,16 +361,31 @@ public struct EntityView {
     public let number: Int64
     /// Why the text cannot be that of an entity, where the engine knows; then the body may be anything.
     public let damage: String?
+    /// Whether it comes from the cache, into which nothing comes that was not looked at.
+    package let isCached: Bool
 
     public init(
         id: UnsafeRawBufferPointer, version: CommitSequence, body: UnsafeRawBufferPointer, number: Int64 = 0,
         damage: String? = nil
+    ) {
+        self.init(id: id, version: version, body: body, number: number, damage: damage, isCached: false)
+    }
+
+    /// One from the cache.
+    package init(cached id: UnsafeRawBufferPointer, version: CommitSequence, body: UnsafeRawBufferPointer) {
+        self.init(id: id, version: version, body: body, number: 0, damage: nil, isCached: true)
+    }
+
+    private init(
+        id: UnsafeRawBufferPointer, version: CommitSequence, body: UnsafeRawBufferPointer, number: Int64,
+        damage: String?, isCached: Bool
     ) {
         self.id = id
         self.version = version
         self.body = body
         self.number = number
         self.damage = damage
+        self.isCached = isCached
     }
 
     /// What an index alone tells.

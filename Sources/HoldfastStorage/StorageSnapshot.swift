@@ -66,6 +66,10 @@ public protocol StorageSnapshot: AnyObject, Sendable {
         _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError)
 
+    /// Whether each entity that a walk along an index leads to is looked up by itself, so that `IndexScan.cached` saves that.
+    /// By default not.
+    var asksForCached: Bool { get }
+
     /// The commit log behind `sequence`, oldest first, at most so many entries; nil where it was trimmed past that.
     ///
     ///     both         SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > $1 ORDER BY sequence
@@ -154,6 +158,7 @@ extension StorageSnapshot {
     }
 
     public var seeksIDs: Bool { true }
+    public var asksForCached: Bool { false }
     public func readsFasterAsItLies(_ repository: RepositoryID) throws(HoldfastError) -> Bool { false }
 
     /// All entities of a repository.

@@ -1,3 +1,4 @@
+package import HoldfastEnvironment
 public import HoldfastQuery
 
 public typealias IndexID = Int64
@@ -80,6 +81,14 @@ public struct KeyRange: Sendable, Equatable {
     }
 }
 
+/// The entities that the cache has as a snapshot shows them.
+package protocol CachedEntities: Sendable {
+    /// Lends the entity to `body` and answers what that does; nil where it is not there.
+    func lend(
+        _ id: UnsafeRawBufferPointer, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) -> Bool?
+}
+
 /// A walk along an index.
 public struct IndexScan: Sendable {
     public var index: IndexID
@@ -91,6 +100,8 @@ public struct IndexScan: Sendable {
     public var after: Position?
     /// What is lent of each entry.
     public var parts: Parts
+    /// Asked before an entity is read, by a snapshot that `asksForCached`.
+    package var cached: (any CachedEntities)?
 
     public enum Parts: Int, Sendable {
         /// The key, and of the entity its id and number alone.

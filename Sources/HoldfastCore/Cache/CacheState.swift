@@ -67,6 +67,11 @@ struct CacheState: Sendable {
         repositories[index].policy == nil ? general.holdsNothing : repositories[index].own.holdsNothing
     }
 
+    /// Whether an entity of this size pushes out no other.
+    func hasRoom(for size: Int, at index: Int) -> Bool {
+        (repositories[index].policy == nil ? general : repositories[index].own).hasRoom(for: size)
+    }
+
     /// The order in which the repository's entities stand.
     private mutating func withOrder<Result>(at index: Int, _ body: (inout EvictionOrder) -> Result) -> Result {
         repositories[index].policy == nil ? body(&general) : body(&repositories[index].own)

@@ -116,19 +116,30 @@ package final class EntityCache: Sendable {
         }
     }
 
-    /// Lends the entity as a snapshot at this sequence shows it, or answers false.
-    func lend(
+    /// Lends the entity as a snapshot at this sequence shows it, without the lock, or answers false: it is not there, or more
+    /// would have to be done. That counts as no miss.
+    func lendAtOnce(
         _ table: CacheTable, _ id: UnsafeRawBufferPointer, at sequence: CommitSequence,
         _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
         let (now, hash) = (now(), table.hash(id))
         return try table.visiting { lend throws(HoldfastError) in
-            if let seen = shown.see(at: sequence), let entity = table.find(id, hash), shown.isStill(seen),
+            guard let seen = shown.see(at: sequence), let entity = table.find(id, hash), shown.isStill(seen),
                 !table.isExpired(entity, now), entity.pointee.version <= sequence
-            {
-                try lend(entity, visit)
-                return true
-            }
+            else { return false }
+            try lend(entity, visit)
+            return true
+        }
+    }
+
+    /// The same, and says why not.
+    func lend(
+        _ table: CacheTable, _ id: UnsafeRawBufferPointer, at sequence: CommitSequence,
+        _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool {
+        if try lendAtOnce(table, id, at: sequence, visit) { return true }
+        let (now, hash) = (now(), table.hash(id))
+        return try table.visiting { lend throws(HoldfastError) in
             let entity = state.withLock { state -> CacheState.Entity? in
                 guard state.shows(sequence), let entity = state.find(id, hash, at: table.index, now),
                     entity.pointee.version <= sequence
@@ -159,6 +170,23 @@ package final class EntityCache: Sendable {
             let index = state.index(of: key.repository)
             if state.holdsNothing(at: index) { return }
             key.id.bytes.withBytes { state.set($0, body, version: version, at: index, now) }
+        }
+    }
+
+    /// The same of what a query has met at `table`, as long as there is room: a query that reads much is not to push out what
+    /// is in use. Answers whether more may be taken in.
+    func fillWhileRoom(_ table: CacheTable, from snapshot: any StorageSnapshot, _ view: EntityView) -> Bool {
+        let now = now()
+        let (sequence, token) = (snapshot.sequence, snapshot.changeToken)
+        return state.withLock { state in
+            guard sequence == state.head, let token, token == state.token, !state.isCommitting,
+                state.hasRoom(for: Self.size(idBytes: view.id.count, bodyBytes: view.body.count), at: table.index)
+            else { return false }
+            // It may be there, and not have been asked.
+            if state.find(view.id, table.hash(view.id), at: table.index, now) == nil {
+                state.set(view.id, view.body, version: view.version, at: table.index, now)
+            }
+            return true
         }
     }
 

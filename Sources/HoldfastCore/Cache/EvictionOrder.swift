@@ -37,6 +37,8 @@ struct EvictionOrder: Sendable {
     /// Whether nothing will ever be in it.
     var holdsNothing: Bool { maxCount == 0 || maxSize == 0 }
 
+    func hasRoom(for added: Int) -> Bool { count < maxCount && size + added <= maxSize }
+
     var isOverfull: Bool { size > maxSize || count > maxCount }
 
     /// As the one that is to go last, which its `used` says.

@@ -202,10 +202,11 @@ extension Plan.Part {
     }
 
     /// Lends the candidates in ranges of an index until `body` answers false. `after` is the entry behind which an earlier
-    /// walk goes on. With `keysAlone` the entities have no texts.
+    /// walk goes on. With `keysAlone` the entities have no texts. `cached`: where entities may be before the storage is asked.
     func walk(
         _ index: Index, of repository: RepositoryID, on snapshot: any StorageSnapshot, keysAlone: Bool,
-        after: IndexScan.Position?, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+        cached: CachedWalk?, after: IndexScan.Position?,
+        _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         if let documents {
             let texts = TextDocuments(index: index, snapshot: snapshot)
@@ -220,10 +221,11 @@ extension Plan.Part {
                 continue
             }
             let isBegun = after.map { range.lower.precedes($0.key, orEquals: true) && $0.key.precedes(range.upper) }
-            let scan = IndexScan(
+            var scan = IndexScan(
                 index: index.record.id, repository: repository, range: range, isReversed: isReversed,
                 after: isBegun == true ? after : nil,
                 parts: keysAlone ? .key : index.hasArrays ? .keyAndEntity : .entity)
+            scan.cached = cached
             try snapshot.scan(scan) { key, view throws(HoldfastError) in
                 goesOn = try body(key, view)
                 return goesOn

@@ -92,8 +92,8 @@ package struct QueryScan {
     }
 
     mutating func run(
-        _ repository: RepositoryID, _ check: EntityCheck, on snapshot: any StorageSnapshot, begin: (Plan) -> Void,
-        _ visit: (EntityView) throws(HoldfastError) -> Bool
+        _ repository: RepositoryID, _ check: EntityCheck, on snapshot: any StorageSnapshot,
+        cache: EntityCache? = nil, begin: (Plan) -> Void, _ visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         pace = Interrupt.Pace()
         isPaused = false
@@ -118,17 +118,24 @@ package struct QueryScan {
             }
         } else {
             let overlaid = Set(own.map(\.key.id))
+            let cached = cache.flatMap { cachedWalk($0, repository, on: snapshot) }
+            var fills = cached != nil
+            func visitAndFill(_ view: EntityView) throws(HoldfastError) -> Bool {
+                if fills, !view.isCached { fills = cached!.fill(from: snapshot, view) }
+                return try visit(view)
+            }
             func meet(_ key: UnsafeRawBufferPointer, _ view: EntityView) throws(HoldfastError) -> Bool {
-                if overlaid.isEmpty && !plan.meetsTwice { return try scan.meet(key, view, check, visit) }
+                if overlaid.isEmpty && !plan.meetsTwice { return try scan.meet(key, view, check, visitAndFill) }
                 let id = EntityID(unchecked: Array(view.id))
                 if plan.meetsTwice, !scan.met.insert(id).inserted { return true }
-                return try scan.meet(key, view, check, isOverlaid: overlaid.contains(id), visit)
+                return try scan.meet(key, view, check, isOverlaid: overlaid.contains(id), visitAndFill)
             }
             for number in plan.parts.indices.dropFirst(scan.part) where scan.goesOn {
                 if number > scan.part { (scan.part, scan.stopped) = (number, nil) }
                 if let index = plan.parts[number].index {
                     try plan.parts[number].walk(
-                        index, of: repository, on: snapshot, keysAlone: readsKeysAlone, after: scan.stopped, meet)
+                        index, of: repository, on: snapshot, keysAlone: readsKeysAlone, cached: cached,
+                        after: scan.stopped, meet)
                 } else {
                     try plan.parts[number].walk(
                         repository, on: snapshot, after: scan.stopped?.id, behind: scan.stoppedNumber, filter: filter
@@ -312,11 +319,23 @@ package struct QueryScan {
         goesOn = false
     }
 
+    /// What the cache has of what is walked, where each entity is wanted as a whole, which is then looked at, too, and can be
+    /// taken in.
+    private func cachedWalk(
+        _ cache: EntityCache, _ repository: RepositoryID, on snapshot: any StorageSnapshot
+    ) -> CachedWalk? {
+        guard snapshot.asksForCached, wantsBodies, !skipsDamaged,
+            plan.parts.allSatisfy({ $0.index != nil && $0.search == nil })
+        else { return nil }
+        return CachedWalk(cache, repository, at: snapshot.sequence)
+    }
+
     /// Whether a candidate matches. What is damaged matches nothing.
     private func isAnswer(
         _ view: EntityView, _ check: EntityCheck, isOverlaid: Bool
     ) throws(HoldfastError) -> Bool {
         if readsKeysAlone { return true }
+        if view.isCached { if plan.isExact { return true } else { return try filter.matches(view.body) } }
         if check.hasOwnID(view) {
             do throws(HoldfastError) {
                 if !plan.isExact {

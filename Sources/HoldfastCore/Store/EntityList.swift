@@ -24,13 +24,12 @@ public struct EntityList: Sendable {
     mutating func append(
         id: UnsafeRawBufferPointer, version: CommitSequence, body: UnsafeRawBufferPointer
     ) throws(HoldfastError) {
-        try json.append(UInt8(ascii: items.isEmpty ? "[" : ","))
         try ids.askToGrow(by: id.count)
         try items.askToGrow()
         let idStart = ids.count
         ids.append(contentsOf: id)
-        let bodyStart = json.count
-        try json.append(body)
+        let bodyStart = json.count + 1
+        try json.append(body, behind: UInt8(ascii: items.isEmpty ? "[" : ","))
         items.append(Item(id: idStart..<ids.count, body: bodyStart..<json.count, version: version))
     }
 

@@ -228,10 +228,11 @@ extension Repository {
         if let transaction { return try transaction.scan(record.id, check, query, begin: begin, visit: visit) }
         return try store.read { snapshot throws(HoldfastError) in
             var scan = query
-            try scan.run(record.id, check, on: snapshot, begin: begin, visit)
+            try scan.run(record.id, check, on: snapshot, cache: store.cache, begin: begin, visit)
             while scan.isPaused {
                 try Interrupt.look()
-                try scan.run(record.id, check, on: snapshot, begin: scan.hasBegun ? { _ in } : begin, visit)
+                try scan.run(
+                    record.id, check, on: snapshot, cache: store.cache, begin: scan.hasBegun ? { _ in } : begin, visit)
             }
             return scan
         }

@@ -28,10 +28,12 @@ public final class TextBlock: @unchecked Sendable {
         capacity = wanted
     }
 
-    func append(_ bytes: UnsafeRawBufferPointer) throws(HoldfastError) {
-        try reserve(count + bytes.count)
-        if let from = bytes.baseAddress { memcpy(start! + count, from, bytes.count) }
-        count += bytes.count
+    /// Appends a byte and, behind it, bytes.
+    func append(_ bytes: UnsafeRawBufferPointer, behind byte: UInt8) throws(HoldfastError) {
+        try reserve(count + 1 + bytes.count)
+        start!.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+        if let from = bytes.baseAddress { memcpy(start! + count + 1, from, bytes.count) }
+        count += 1 + bytes.count
         terminate()
     }
 

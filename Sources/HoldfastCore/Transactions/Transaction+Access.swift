@@ -164,7 +164,8 @@ extension Transaction {
                 if hasBegun && (!isFirst || query.isSearching) { return nil }
                 hasBegun = true
                 var scan = query
-                try scan.run(repository, check, on: snapshot, begin: { if isFirst { begin($0) } }, visit)
+                try scan.run(
+                    repository, check, on: snapshot, cache: store.cache, begin: { if isFirst { begin($0) } }, visit)
                 return scan
             }
             guard var scan = walked else { return nil }
