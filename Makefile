@@ -38,9 +38,9 @@ C_FILES = $(shell find include Sources Tests bindings packaging -name '*.[ch]' -
 ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c members.c scene.c shelf.c state_table.c \
     every_function.c)
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
-TEST_PARTS := test-headers test-contract test-payload test-abi test-postgresql test-symbols test-install test-torture-short test-simulator test-fuzz-short \
-    test-races test-growth test-mutants test-benchmarks test-swift test-thread-sanitizer test-package test-python \
-    test-swift-provider test-hosts test-site
+TEST_PARTS := test-python test-swift test-torture-short test-races test-abi test-thread-sanitizer test-benchmarks test-hosts \
+    test-package test-site test-postgresql test-fuzz-short test-swift-provider test-simulator test-mutants test-growth \
+    test-install test-symbols test-contract test-payload test-headers
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
@@ -107,6 +107,7 @@ uninstall: ## Removes what install put there
 	cd "$(DESTDIR)$(DOCUMENTS)" && rm -f $(notdir $(DOCUMENTED))
 	cd "$(DESTDIR)/" && rmdir --parents --ignore-fail-on-non-empty ".$(LIBDIR)/pkgconfig" ".$(INCLUDES)" ".$(DOCUMENTS)"
 
+# One at a time, since two parts of the tests may each want some.
 dependencies: ## Installs the Debian packages that are missing
 	@command -v swift > /dev/null || { echo "Swift 6.3 is needed: https://www.swift.org/install/linux" >&2; exit 1; }
 	@missing=; \
@@ -116,7 +117,8 @@ dependencies: ## Installs the Debian packages that are missing
 	[ -n "$$missing" ] || exit 0; \
 	root=; [ "$$(id -u)" -eq 0 ] || root=sudo; \
 	echo "Installing:$$missing"; \
-	{ $$root apt-get update -qq && $$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; } \
+	{ flock $(CURDIR) $$root apt-get update -qq && \
+	    flock $(CURDIR) $$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; } \
 	    < /dev/null || { echo "Could not install:$$missing. Install them by hand and run make again." >&2; exit 1; }
 
 # --- Examples ---------------------------------------------------------------------------------------
@@ -150,28 +152,9 @@ demo-swift:
 
 # --- Tests ------------------------------------------------------------------------------------------
 
-# How the parts' tools mark the line that names a failure: Swift Testing, cmocka, pytest, compilers and the parts' own scripts.
-FAILURE_LINES := '✘|\[  (FAILED|ERROR)|^(FAILED|ERROR)|^E  |error: |: error|[1-9][0-9]* wrong|WRONG|Error [0-9]'
-
-test: dependencies library ## Runs every test; says at the end which parts failed, and why
-	@mkdir -p $(BUILD)/test; failed=; \
-	for part in $(TEST_PARTS); do \
-	    echo "=== $$part"; \
-	    { $(MAKE) --no-print-directory $$part 2>&1 || touch $(BUILD)/test/$$part.failed; } \
-	        | tee $(BUILD)/test/$$part.txt; \
-	    if [ -e $(BUILD)/test/$$part.failed ]; then \
-	        rm $(BUILD)/test/$$part.failed; failed="$$failed $$part"; \
-	    fi; \
-	done; \
-	if [ -n "$$failed" ]; then \
-	    for part in $$failed; do \
-	        echo "=== $$part ended with"; tail -n 20 $(BUILD)/test/$$part.txt; \
-	        echo "=== $$part told of what failed"; \
-	        grep -aE $(FAILURE_LINES) $(BUILD)/test/$$part.txt | head -n 60; \
-	    done; \
-	    echo "FAILED:$$failed"; exit 1; \
-	fi; \
-	echo "All parts passed: $(TEST_PARTS)"
+# What two parts would build or install in the same place comes first. The longest parts begin first.
+test: dependencies library $(VENV)/tools $(VENV)/site $(VENV)/lmdb ## Runs every test; says at the end which parts failed, and why
+	Tests/Parts/run.sh "$(BUILD)/test" $(TEST_PARTS)
 
 test-headers: ## Each header alone, C99 and C++17, with every compiler here
 	Tests/Headers/check.sh
