@@ -424,9 +424,9 @@ public final class PostgreSQLStorage: Storage {
         }
     }
 
-    /// Where the row is locked, and its head is smaller: lets go of it with an entry without changes.
+    /// Where the row is locked: lets go of it with a durable write, which is an entry without changes where the head is smaller.
     private func moveHead(to sequence: CommitSequence, _ writer: inout Writer) throws(HoldfastError) {
-        guard let row = writer.locked, let connection = writer.connection, row.head < sequence else { return }
+        guard let row = writer.locked, let connection = writer.connection else { return }
         try moveHead(to: sequence, row, reserved: max(row.reserved, sequence), on: connection)
         writer.locked = nil
         connection.isInTransaction = false
@@ -465,6 +465,8 @@ public final class PostgreSQLStorage: Storage {
                 throw HoldfastError(.internal, "the write lock of \(location) was lost")
             }
             let found = try connection.stored(of: commits, number, environment.limits)
+            // Whose answer is lost may have waited for no disk, or for a replica that has not got it. Behind what is written
+            // here all before it is where commits are to be.
             try moveHead(to: last, &writer)
             return found
         }

@@ -1,9 +1,11 @@
 """Connections to a server that are cut, and what is said to be on its way: at every place of a commit, and at
 places that are drawn while several processes commit. `make torture-postgresql` draws a thousand of them."""
 
+import contextlib
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Callable
@@ -155,6 +157,74 @@ def test_what_the_server_was_not_able_to_say_is_told_later_by_the_key(proxy: Pro
         else:
             pytest.fail("no commit was stored of which nobody was told")
         assert [entry["id"] for entry in entries].count(key) == 1
+
+
+def test_what_is_found_and_told_to_be_durable_is_there_after_the_servers_crash() -> None:
+    server = Server(HOLDFAST_SERVER_SETTINGS="-c fsync=on -c wal_writer_delay=10s")
+    try:
+        query = f"?{new_store()}"
+        with Proxy(server.url) as proxy, holdfast.open(proxy.url + query, durability="relaxed") as store:
+            entries = store.repository("entries")
+            entries.save({"id": "warm"})
+            store.sync()
+            for after in range(12):
+                proxy.arm(Fault(Direction.TO_CLIENT, after))
+                transaction = store.begin()
+                with transaction.joined():
+                    entries.save({"id": f"e{after}"})
+                with contextlib.suppress(holdfast.Error):
+                    if transaction.commit().durable:
+                        break
+            else:
+                pytest.fail("no commit was found of which nobody was told")
+            proxy.arm(None)
+            server.crash()
+            server.start()
+            with holdfast.open(server.url + query) as other:
+                assert other.repository("entries").fetch(f"e{after}") == {"id": f"e{after}"}
+    finally:
+        server.stop()
+
+
+def test_what_waits_for_a_replica_when_it_is_cut_is_acknowledged_once_that_has_it(own: Server) -> None:
+    def wait_for_replica(name: str) -> None:
+        own.sql(f"ALTER SYSTEM SET synchronous_standby_names = '{name}'")
+        own.sql("SELECT pg_reload_conf()")
+
+    waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+
+    def wait_until_it_waits() -> None:
+        deadline = time.monotonic() + 20
+        while own.sql(f"SELECT count(*) {waiting}") == "0":
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    with holdfast.open(f"{own.url}?{new_store()}") as store:
+        entries = store.repository("entries")
+        entries.save({"id": "warm"})
+        saved: list[str] = []
+        is_last = threading.Event()
+
+        def save() -> None:
+            # The server takes a moment to begin to wait.
+            while not is_last.is_set():
+                entries.save({"id": f"e{len(saved)}"})
+                saved.append(f"e{len(saved)}")
+
+        wait_for_replica("nobody")
+        thread = threading.Thread(target=save)
+        thread.start()
+        wait_until_it_waits()
+        is_last.set()
+        own.sql(f"SELECT pg_terminate_backend(pid, 10000) {waiting}")
+        # It is found, and still nowhere else.
+        thread.join(1)
+        assert thread.is_alive()
+        wait_until_it_waits()
+        wait_for_replica("")
+        thread.join(20)
+        assert not thread.is_alive()
+        assert [entry["id"] for entry in entries.find()] == sorted([*saved, "warm"])
 
 
 def test_what_meets_nobody_costs_a_statement_and_a_round_trip(proxy: Proxy) -> None:
