@@ -36,6 +36,8 @@ final class PostgreSQLSnapshot: StorageSnapshot {
 
     deinit { close() }
 
+    var fetchesTogether: Bool { true }
+
     func fetch(_ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void) throws(HoldfastError) -> Bool {
         try read { connection throws(HoldfastError) in try connection.fetch(key, of: storage.number, body) }
     }

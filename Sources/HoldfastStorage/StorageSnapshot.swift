@@ -15,6 +15,9 @@ public protocol StorageSnapshot: AnyObject, Sendable {
     /// reads begins again on another one. Told from the failure on. By default never.
     var isLost: Bool { get }
 
+    /// Whether many entities are fetched in one question, which may be asked ahead for that. By default not.
+    var fetchesTogether: Bool { get }
+
     /// Lends the entity to `body` and answers true, or answers false if there is none.
     ///
     ///     both         SELECT version, body FROM holdfast_entity WHERE repository = $1 AND id = $2
@@ -159,6 +162,8 @@ extension StorageSnapshot {
 
     public var seeksIDs: Bool { true }
     public var asksForCached: Bool { false }
+
+    public var fetchesTogether: Bool { false }
     public func readsFasterAsItLies(_ repository: RepositoryID) throws(HoldfastError) -> Bool { false }
 
     /// All entities of a repository.

@@ -445,6 +445,7 @@ static const struct verb {
     {"save-of-an-indexed-array", 1.2, 200, indexed_large_array, save_an_indexed_array},
     {"save-of-members", 1.1, 300, many_members, save_the_prepared},
     {"save-of-depth", 1.1, 11, nested, save_the_prepared},
+    {"phrase-in-a-text", 1.15, 4000, indexed_long_text, find_by_the_prepared},
     {"push", 1.1, 200, push_many, modify_by_the_prepared},
     {"add-to-set", 1.2, 200, add_many_to_a_set, modify_by_the_prepared},
     {"pull", 1.2, 200, pull_many, modify_by_the_prepared},

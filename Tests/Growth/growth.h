@@ -51,6 +51,7 @@ void patch_many(void);
 void patch_by_the_prepared(void);
 void many_members(void);
 void nested(void);
+void indexed_long_text(void);
 void many_ids(void);
 void many_values(void);
 void many_alternatives(void);

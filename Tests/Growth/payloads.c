@@ -76,6 +76,17 @@ void nested(void) {
         add(&prepared, "]");
     add(&prepared, "}");
 }
+void indexed_long_text(void) {
+    must(hf_repository_create_index(things, "{\"kind\":\"text\",\"fields\":{\"text\":1}}", NULL, NULL,
+                                    &error));
+    add(&prepared, "{\"id\":\"a\",\"text\":\"");
+    for (int i = 0; i < size; i++)
+        add(&prepared, "two words ");
+    add(&prepared, "\"}");
+    save_the_prepared();
+    prepared.length = 0;
+    add(&prepared, "{\"$text\":{\"$search\":\"\\\"two words\\\"\"}}");
+}
 static void filter_of(const char *beginning, const char *item, const char *end) {
     few_entities();
     add(&prepared, "%s", beginning);

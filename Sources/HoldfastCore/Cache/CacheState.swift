@@ -67,9 +67,16 @@ struct CacheState: Sendable {
         repositories[index].policy == nil ? general.holdsNothing : repositories[index].own.holdsNothing
     }
 
-    /// Whether an entity of this size pushes out no other.
-    func hasRoom(for size: Int, at index: Int) -> Bool {
-        (repositories[index].policy == nil ? general : repositories[index].own).hasRoom(for: size)
+    /// Whether an entity of this size pushes out none but those that have expired, which go.
+    mutating func makesRoom(for size: Int, at index: Int, _ now: UInt64) -> Bool {
+        while !withOrder(at: index, { $0.hasRoom(for: size) }) {
+            guard let first = withOrder(at: index, { $0.count > 0 ? $0.first() : nil }),
+                repositories[Int(first.pointee.repository)].table.isExpired(first, now)
+            else { return false }
+            repositories[Int(first.pointee.repository)].counts.expirations += 1
+            drop(first)
+        }
+        return true
     }
 
     /// The order in which the repository's entities stand.

@@ -179,11 +179,11 @@ package final class EntityCache: Sendable {
         let now = now()
         let (sequence, token) = (snapshot.sequence, snapshot.changeToken)
         return state.withLock { state in
-            guard sequence == state.head, let token, token == state.token, !state.isCommitting,
-                state.hasRoom(for: Self.size(idBytes: view.id.count, bodyBytes: view.body.count), at: table.index)
-            else { return false }
+            guard sequence == state.head, let token, token == state.token, !state.isCommitting else { return false }
             // It may be there, and not have been asked.
             if state.find(view.id, table.hash(view.id), at: table.index, now) == nil {
+                let size = Self.size(idBytes: view.id.count, bodyBytes: view.body.count)
+                guard state.makesRoom(for: size, at: table.index, now) else { return false }
                 state.set(view.id, view.body, version: view.version, at: table.index, now)
             }
             return true

@@ -69,40 +69,59 @@ struct TextDocuments {
                 keys.append(EntityKey(index.record.repository, EntityID(unchecked: id)))
             }
             var bytes = 0
-            for (place, entity) in try entities(keys, keysAlone: keysAlone).enumerated() {
-                guard let entity else { continue }
-                bytes += entity.body.count
+            let goesOn = try lend(keys, keysAlone: keysAlone) { place, view throws(HoldfastError) in
+                bytes += view.body.count
                 var key: [UInt8] = []
                 key.appendNumber(numbers[place])
-                let goesOn = try key.withBytes { key throws(HoldfastError) in
-                    try keys[place].id.bytes.withBytes { id throws(HoldfastError) in
-                        try entity.body.withBytes { text throws(HoldfastError) in
-                            try body(
-                                key, EntityView(id: id, version: entity.version, body: text, damage: entity.damage))
-                        }
-                    }
-                }
-                if !goesOn { return }
+                return try key.withBytes { key throws(HoldfastError) in try body(key, view) }
             }
-            count = min(Self.stretch, max(1, Self.stretchBytes / (1 + bytes / stretch.count)))
+            if !goesOn { return }
+            count = min(2 * count, Self.stretch)
+            if snapshot.fetchesTogether { count = min(count, max(1, Self.stretchBytes / (1 + bytes / stretch.count))) }
         }
     }
 
-    /// So many are found and read at once, which is one question of a server; first fewer, because who reads may want no
-    /// more, and fewer where they are long.
+    /// So many are found at once, and of a server read at once, which is one question; first fewer, because who reads may want
+    /// no more, and fewer where they are long.
     private static let firstStretch = 16
     private static let stretch = 128
     private static let stretchBytes = 1 << 20
 
-    private typealias Entity = (version: CommitSequence, body: [UInt8], damage: String?)
-
-    private func entities(_ keys: [EntityKey], keysAlone: Bool) throws(HoldfastError) -> [Entity?] {
-        if keysAlone { return keys.map { _ in (0, [], nil) } }
-        var entities: [Entity?] = keys.map { _ in nil }
+    /// Lends entities, in the order of their keys, and answers whether `body` wants more. They are read ahead only where that
+    /// spares questions: they may be long, and who reads may want no more than the first.
+    private func lend(
+        _ keys: [EntityKey], keysAlone: Bool,
+        _ body: (Int, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) -> Bool {
+        var goesOn = true
+        if keysAlone {
+            let none = UnsafeRawBufferPointer(start: nil, count: 0)
+            for (place, key) in keys.enumerated() where goesOn {
+                goesOn = try key.id.bytes.withBytes { id throws(HoldfastError) in
+                    try body(place, EntityView(id: id, version: 0, body: none))
+                }
+            }
+            return goesOn
+        }
+        guard snapshot.fetchesTogether else {
+            for (place, key) in keys.enumerated() where goesOn {
+                _ = try snapshot.fetch(key) { view throws(HoldfastError) in goesOn = try body(place, view) }
+            }
+            return goesOn
+        }
+        var entities: [(version: CommitSequence, body: [UInt8], damage: String?)?] = keys.map { _ in nil }
         try snapshot.fetch(keys) { place, view throws(HoldfastError) in
             entities[place] = (view.version, try Array(asking: view.body), view.damage)
         }
-        return entities
+        for (place, entity) in entities.enumerated() where goesOn {
+            guard let entity else { continue }
+            goesOn = try keys[place].id.bytes.withBytes { id throws(HoldfastError) in
+                try entity.body.withBytes { text throws(HoldfastError) in
+                    try body(place, EntityView(id: id, version: entity.version, body: text, damage: entity.damage))
+                }
+            }
+        }
+        return goesOn
     }
 
     private func scan(_ range: KeyRange, isReversed: Bool = false) -> IndexScan {

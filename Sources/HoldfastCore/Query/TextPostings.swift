@@ -10,6 +10,8 @@ struct TextPostings {
     private var starts: [Int] = []
     /// As the rows have them: of most documents nobody asks for them.
     private var gaps: [UInt8] = []
+    /// The last position of the newest document before a byte of the gaps, as far as it had to be known.
+    private var reached: (byte: Int, position: Int64) = (0, 0)
     private let wantsPositions: Bool
 
     init(wantsPositions: Bool) { self.wantsPositions = wantsPositions }
@@ -33,7 +35,10 @@ struct TextPostings {
             } else {
                 documents.append(document)
                 weights.append(reader.weight)
-                if wantsPositions { starts.append(gaps.count) }
+                if wantsPositions {
+                    starts.append(gaps.count)
+                    reached = (gaps.count, 0)
+                }
             }
             if wantsPositions { gaps.append(contentsOf: UnsafeRawBufferPointer(rebasing: reader.bytes[rest])) }
         }
@@ -44,9 +49,13 @@ struct TextPostings {
     private mutating func goOn(with rest: Range<Int>, of reader: PostingReader) -> Range<Int> {
         var fragment = NumberReader(reader.bytes, from: rest.lowerBound)
         guard let first = fragment.next() else { return rest }
-        var positions = positions(at: documents.count - 1)
-        var last: Int64 = 0
-        while let position = positions.next() { last = position }
+        let last = gaps.withBytes { gaps in
+            var reader = NumberReader(gaps, from: reached.byte)
+            var last = reached.position
+            while let gap = reader.next() { last &+= Int64(bitPattern: gap) }
+            return last
+        }
+        reached = (gaps.count, last)
         gaps.appendNumber(first &- UInt64(bitPattern: last))
         return fragment.position..<rest.upperBound
     }
@@ -164,7 +173,7 @@ extension WordSearch.IndexedPhrase {
         var rarest = postings[words[0].term].positions(at: places[0])
         var others = words.indices.dropFirst().map { number in
             (
-                positions: postings[words[number].term].positions(at: places[number]), reached: Int64(-1),
+                positions: postings[words[number].term].positions(at: places[number]), reached: Int64.min,
                 distance: Int64(words[number].place - words[0].place)
             )
         }

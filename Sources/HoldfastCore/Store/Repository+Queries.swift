@@ -22,13 +22,25 @@ extension Repository {
         return try store.read { snapshot throws(HoldfastError) in
             let texts = try snapshot.indexes(of: record.id).filter { $0.definition.text != nil }
             if let ready = texts.first(where: { $0.record.state == .ready }) { return ready.definition.text }
-            guard let building = texts.first(where: { $0.record.state == .building }) else { return nil }
+            guard let building = texts.first(where: { $0.record.state == .building }) else {
+                try refuseOutdatedTexts(in: snapshot)
+                return nil
+            }
             let name = building.record.name
             throw HoldfastError(
                 .invalidQuery,
                 "\"$text\" needs the text index \"\(name)\", which is still building: ask when the call that creates it "
                     + "has returned, and where that has ended without, create the index again: it goes on",
                 detail: [("operator", .text("$text")), ("index", .text(name))])
+        }
+    }
+
+    /// An index whose entries another version of the library made says so itself.
+    private func refuseOutdatedTexts(in snapshot: any StorageSnapshot) throws(HoldfastError) {
+        for index in try snapshot.indexes() where index.repository == record.id {
+            do throws(HoldfastError) { _ = try Index(index) } catch {
+                if error.status == .unsupported { throw error }
+            }
         }
     }
 

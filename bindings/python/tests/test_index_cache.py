@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any, Callable
 
@@ -126,3 +127,17 @@ def test_pieces_and_questions_behind_each_entity_change_no_answer() -> None:
         text=True,
     )
     assert done.returncode == 0 and "4 passed" in done.stdout, done.stdout
+
+
+def test_what_has_expired_makes_room_for_what_a_query_reads(tmp_path: Any) -> None:
+    with holdfast.open(tmp_path / "store.db") as store:
+        policy = holdfast.CachePolicy(max_entries=10, time_to_live=0.2)
+        songs: holdfast.Repository[Any] = store.repository("songs", cache=policy)
+        songs.create_index({"colour": 1})
+        songs.add_many([{"id": str(number), "colour": 1} for number in range(10)])
+        found = answer(songs, "find", 1)
+        time.sleep(0.3)
+        before = songs.cache_statistics()
+        assert answer(songs, "find", 1) == found
+        after = songs.cache_statistics()
+        assert (after["expirations"] - before["expirations"], after["fills"] - before["fills"]) == (10, 10)

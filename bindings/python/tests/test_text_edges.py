@@ -1,6 +1,8 @@
 """Text indexes where words, searches and texts are at their edges."""
 
 import os
+import re
+import sqlite3
 import subprocess
 import sys
 import time
@@ -253,3 +255,49 @@ def test_many_stop_words_are_read_once() -> None:
             return seconds(lambda: [texts.count(search("roast")) for _ in range(10)])
 
     assert asked([f"stop{n}" for n in range(10_000)]) < 30 * asked([])
+
+
+READ_ONE_OF_MANY = """
+import sys
+import holdfast
+
+def most():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+with holdfast.open(sys.argv[1], cache_bytes=0) as store:
+    texts = store.repository("texts")
+    texts.find({"id": "0"})
+    before = most()
+    found = texts.find({"$text": {"$search": "word"}}, limit=17, fields=["id"])
+    assert len(found) == 17, found
+    print(most() - before)
+"""
+
+
+def test_a_search_for_a_few_does_not_read_those_behind_them(tmp_path: Path) -> None:
+    with holdfast.open(tmp_path / "store.db", durability="relaxed") as store:
+        texts: holdfast.Repository[Any] = store.repository("texts")
+        texts.create_index(["text"], kind="text")
+        for number in range(60):
+            body = "x" * (10 if number < 16 else 1 << 20)
+            texts.save({"id": str(number), "text": "word", "body": body})
+    program = [sys.executable, "-c", READ_ONE_OF_MANY, str(tmp_path / "store.db")]
+    run = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) < 16 << 10  # of 44 MiB, in KiB
+
+
+def test_an_index_that_an_older_library_made_is_named_by_the_search(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with holdfast.open(path) as store:
+        store.repository("texts").create_index(["text"], kind="text", name="words")
+    with sqlite3.connect(path) as database:
+        (definition,) = database.execute("SELECT definition FROM holdfast_index").fetchone()
+        older = re.sub('"entries": ?[0-9]+', '"entries":1', definition)
+        assert older != definition
+        database.execute("UPDATE holdfast_index SET definition = ?", [older])
+    database.close()
+    with holdfast.open(path) as store:
+        with pytest.raises(holdfast.UnsupportedError, match=r'"words" .* drop it and create it again'):
+            store.repository("texts").find({"$text": {"$search": "word"}})
