@@ -116,6 +116,9 @@ package final class EntityCache: Sendable {
         }
     }
 
+    /// The storage was asked for what was looked for in no state that is the newest.
+    func countMiss(_ table: CacheTable) { state.withLock { $0.repositories[table.index].counts.misses += 1 } }
+
     /// Lends the entity as a snapshot at this sequence shows it, without the lock, or answers false: it is not there, or more
     /// would have to be done. That counts as no miss.
     func lendAtOnce(

@@ -24,7 +24,10 @@ extension Repository {
             return try store.cache.lendNewest(cached, bytes, token, visit)
         }
         if case .found = look { return true }
-        if isRemote, let isFound = try fetchNewest(key, visit) { return isFound }
+        if isRemote, let isFound = try fetchNewest(key, visit) {
+            if look == .outdated { store.cache.countMiss(cached) }
+            return isFound
+        }
         return try store.read { snapshot throws(HoldfastError) in
             // What others have committed has left most entries as they were.
             if look == .outdated {
