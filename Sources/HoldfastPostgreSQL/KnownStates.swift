@@ -129,7 +129,8 @@ final class KnownStates: Sendable {
         if row.head >= state.known.sequence { state.known = row.newest }
         // What was asked for earlier, and answered later, tells nothing new.
         if let newest = state.newest, newest.writes > row.writes { return }
-        (state.newest, state.time) = (row, max(state.time, time))
+        state.time = state.newest == nil ? time : max(state.time, time)
+        state.newest = row
     }
 
     /// What was the newest at most so many nanoseconds ago, `.max` for the newest that is known; nil where it must be asked for.
@@ -169,14 +170,23 @@ final class KnownStates: Sendable {
 
     // MARK: After a loss
 
-    /// What is there counts from here on. Answers the newest commit that was known.
-    func beginHistory() throws(HoldfastError) -> CommitName {
+    /// What is there counts from here on. Answers the newest commit that was known, and what was lost.
+    func beginHistory() throws(HoldfastError) -> (known: CommitName, loss: HoldfastError) {
         try state.withLock { state throws(HoldfastError) in
             if let loss = state.loss, loss.status != .historyLost { throw loss }
-            let known = state.known
+            let known = (state.known, state.loss ?? Self.outdated)
             state.history += 1
             (state.known, state.newest, state.catalogue, state.loss) = (CommitName(0, at: 0), nil, nil, nil)
             return known
+        }
+    }
+
+    /// Where what goes with it has failed: it is to begin once more, and what was asked meanwhile tells nothing.
+    func endHistory(_ loss: HoldfastError, known: CommitName) {
+        state.withLock { state in
+            state.history += 1
+            if known.sequence > state.known.sequence { state.known = known }
+            (state.newest, state.catalogue, state.loss) = (nil, nil, state.loss ?? loss)
         }
     }
 

@@ -346,28 +346,6 @@ public final class PostgreSQLStorage: Storage {
         }
     }
 
-    public func sync() throws(HoldfastError) {
-        if isReadOnly { return }
-        // A transaction that writes nothing waits for nothing; what this one writes is in nobody's way, and it in nobody's.
-        let key = withUnsafeBytes(of: environment.random.next()) { Statement.Parameter.bytes(Array($0)) }
-        try pool.using { connection throws(HoldfastError) in
-            connection.isInTransaction = true
-            try connection.run(
-                [
-                    Statement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"), Statement.durability(true),
-                    Statement(
-                        """
-                        INSERT INTO holdfast_idempotency (store, key, sequence, fingerprint, time, receipt)
-                        VALUES ($1, $2, 0, 0, 0, '')
-                        """, .integer(number), key),
-                    Statement(
-                        "DELETE FROM holdfast_idempotency WHERE store = $1 AND key = $2", .integer(number), key),
-                    Statement("COMMIT"),
-                ], "syncing")
-            connection.isInTransaction = false
-        }
-    }
-
     // MARK: Recovering and closing
 
     /// Waits until whatever this process had under way is over: the lock of the row is free only then.
@@ -400,11 +378,17 @@ public final class PostgreSQLStorage: Storage {
             states.end(with: loss)
             throw loss
         }
-        let lost = try states.beginHistory()
-        try lockAnew()
-        defer { releaseWriteLock() }
-        if isReadOnly { return }
-        try writer.withLock { writer throws(HoldfastError) in try moveHead(to: lost.sequence + 1, &writer) }
+        let (lost, loss) = try states.beginHistory()
+        do throws(HoldfastError) {
+            try lockAnew()
+            defer { releaseWriteLock() }
+            if isReadOnly { return }
+            try writer.withLock { writer throws(HoldfastError) in try moveHead(to: lost.sequence + 1, &writer) }
+        } catch {
+            // Nobody was told, and a position that was lost may still come to be one of another commit.
+            states.endHistory(loss, known: lost)
+            throw error
+        }
     }
 
     private func lockAnew() throws(HoldfastError) {

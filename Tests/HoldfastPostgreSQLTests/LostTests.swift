@@ -92,6 +92,22 @@ import Testing
         cluster.sql("ALTER SYSTEM RESET wal_writer_delay")
     }
 
+    @Test func `a commit that is found, though nobody was told of it, is durable from then on`() throws {
+        cluster.sql("ALTER SYSTEM SET wal_writer_delay = '10s'")
+        cluster.sql("SELECT pg_reload_conf()")
+        let storage = try open(cluster.url) { $0.store = "found" }
+        try storage.store(["a": "1"], at: 1)
+        let found = batch(["a": "2"], at: 2)
+        try storage.store(found, durable: false)
+        let written = cluster.sql("SELECT pg_current_wal_insert_lsn()")
+        #expect(try storage.resolve([found.commitLog[0].name]) == [true])
+        #expect(cluster.sql("SELECT pg_current_wal_flush_lsn() >= '\(written)'") == "t")
+        #expect(try storage.readState().head == 2)
+        try storage.store(["a": "3"], at: 3)
+        try storage.close(head: 3)
+        cluster.sql("ALTER SYSTEM RESET wal_writer_delay")
+    }
+
     @Test func `another writer's lock is waited for in pieces, and let go of without it`() throws {
         let storage = try open(cluster.url) { $0.store = "locked" }
         let other = try open(cluster.url) { $0.store = "locked" }
@@ -192,6 +208,45 @@ import Testing
         #expect(try other.text("a") == "{6}")
         try storage.close(head: 6)
         try other.close(head: 0)
+    }
+
+    @Test func `a loss is told until what is there can be gone on with`() throws {
+        let storage = try open(cluster.url) { ($0.store, $0.lockTimeoutMilliseconds) = ("again", 100) }
+        for sequence in 1...3 as ClosedRange<CommitSequence> { try storage.store(["a": "\(sequence)"], at: sequence) }
+        let store = "(SELECT store FROM holdfast_store WHERE name = 'again')"
+        cluster.sql("DELETE FROM holdfast_log WHERE store = \(store) AND sequence > 2")
+        cluster.sql(
+            "UPDATE holdfast_store SET head = 2, commit_id = (SELECT commit_id FROM holdfast_log WHERE store = \(store) "
+                + "AND sequence = 2) WHERE name = 'again'")
+        let other = try open(cluster.url) { $0.store = "again" }
+        #expect(try other.lockRow(until: .max))
+        #expect(error { () throws(HoldfastError) in _ = try storage.beginSnapshot() }?.status == .historyLost)
+        let known = [RepositoryRecord(id: songs, name: "songs", key: "id")]
+        for _ in 1...2 {
+            let refused = error { () throws(HoldfastError) in try storage.beginHistory(with: known) }
+            #expect(refused?.status == .busy)
+            #expect(storage.loss?.status == .historyLost)
+            #expect(error { () throws(HoldfastError) in _ = try storage.beginSnapshot() }?.status == .historyLost)
+        }
+        other.releaseWriteLock()
+        try storage.beginHistory(with: known)
+        #expect(storage.loss == nil)
+        #expect(try storage.readState().head == 4)
+        try storage.close(head: 4)
+        try other.close(head: 0)
+    }
+
+    @Test func `what was asked for earlier and answered later is as old as the question`() throws {
+        let storage = try open(cluster.url) { $0.store = "late" }
+        try storage.store(["a": "1"], at: 1)
+        let row = try storage.pool.using { connection throws(HoldfastError) in try storage.row(on: connection) }
+        let now = SystemTime().monotonicNanoseconds()
+        storage.states.note(row, at: now)
+        storage.states.forget()
+        storage.states.note(row, at: now - 60_000_000_000)
+        #expect(storage.states.row(within: 30_000_000_000) == nil)
+        #expect(storage.states.row(within: .max) != nil)
+        try storage.close(head: 1)
     }
 
     @Test func `sequences of commits that are not in an older copy of the database are not given out again`() throws {

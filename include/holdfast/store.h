@@ -171,7 +171,8 @@ HF_EXPORT void hf_store_free(hf_store *store);
 
 /**
  * Makes everything committed before this call durable, also what was committed as "relaxed".
- * Errors: HF_IO, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks for one sync of the file.
+ * Errors: HF_IO, HF_HISTORY_LOST (a server is just found to have lost some of it; what is there is durable),
+ * HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks for one sync of the file, or of the server's.
  */
 HF_EXPORT hf_status hf_store_sync(hf_store *store, hf_error **out_error);
 

@@ -34,27 +34,6 @@ final class BatchCommitter {
     // What changes, and what guards it: everything here is the leader's, which excludes what Swift would look for at each
     // access. The catalogue, the cache, the follower and the storage, which others use meanwhile, have locks of their own.
 
-    struct Settings: Sendable {
-        var logRetention: UInt64 = 100_000
-        var logMaxAgeMilliseconds: UInt64?
-        var logMaxBytes = 268_435_456
-        var idempotencyMaxCount = 100_000
-        var slowBatchNanoseconds: UInt64 = 1_000_000_000
-        /// What is validated. Always everything, except in tests of the tests.
-        var checks = ConflictChecks.all
-
-        init() {}
-
-        init(_ options: StoreOptions, _ checks: ConflictChecks) {
-            logRetention = options.logRetention
-            logMaxAgeMilliseconds = options.logMaxAgeMilliseconds
-            logMaxBytes = options.logMaxBytes
-            idempotencyMaxCount = options.idempotencyMaxCount
-            slowBatchNanoseconds = options.slowCommitMilliseconds * 1_000_000
-            self.checks = checks
-        }
-    }
-
     private let storage: any Storage
     let environment: Environment
     let settings: Settings
@@ -327,23 +306,42 @@ final class BatchCommitter {
     /// before anybody sees the sequences that it stands for, so it makes the transaction a durable one. The last that is
     /// reserved is not given out: after an unclean close the commit log has an entry there.
     private func begin(_ needs: Needs) throws(HoldfastError) -> (transaction: any StorageWrite, reserves: Bool) {
-        try beginLostHistory()
-        if let failure = writeLockFailure.take() { throw failure }
-        if brokenBy != nil { try recover() }
+        var losses = 0
         while true {
-            let reserves = needs.advances || lastSequence + CommitSequence(needs.commits) >= reservedThrough
-            let write = try storage.beginWrite(durable: needs.isDurable || reserves)
             do throws(HoldfastError) {
-                try catchUp(with: write)
+                try beginLostHistory()
+                if let failure = writeLockFailure.take() { throw failure }
+                if brokenBy != nil { try recover() }
+                if let begun = try beginOnce(needs) { return begun }
             } catch {
-                write.rollback()
-                if write.isOvertaken { continue }
-                throw error
+                // What has read what was lost is told when it is validated; the others go on with what is there.
+                losses += 1
+                guard isLoss(error), losses < environment.limits.snapshotAttempts else { throw error }
             }
-            if reserves || lastSequence + CommitSequence(needs.commits) < reservedThrough { return (write, reserves) }
-            // Others have used up what was reserved.
-            write.rollback()
         }
+    }
+
+    /// Whether the storage can go on with what it has.
+    private func isLoss(_ error: HoldfastError) -> Bool {
+        error.status == .historyLost && storage.loss?.status == .historyLost
+    }
+
+    /// Nil where somebody else was faster, or has used up what was reserved.
+    private func beginOnce(
+        _ needs: Needs
+    ) throws(HoldfastError) -> (transaction: any StorageWrite, reserves: Bool)? {
+        let reserves = needs.advances || lastSequence + CommitSequence(needs.commits) >= reservedThrough
+        let write = try storage.beginWrite(durable: needs.isDurable || reserves)
+        do throws(HoldfastError) {
+            try catchUp(with: write)
+        } catch {
+            write.rollback()
+            if write.isOvertaken { return nil }
+            throw error
+        }
+        if reserves || lastSequence + CommitSequence(needs.commits) < reservedThrough { return (write, reserves) }
+        write.rollback()
+        return nil
     }
 
     /// Takes note of what other processes have committed.
@@ -402,7 +400,10 @@ final class BatchCommitter {
         brokenBy = error
         note("a commit failed and its outcome is unknown: the store is reopened", ("reason", .text(error.message)))
         do throws(HoldfastError) {
-            try recover()
+            do throws(HoldfastError) { try recover() } catch {
+                guard isLoss(error) else { throw error }
+                try beginLostHistory()
+            }
             var stored: [(commit: Commit, receipt: Receipt)] = []
             var lost: [Commit] = []
             var lostSequences: Set<CommitSequence> = []
@@ -430,11 +431,16 @@ final class BatchCommitter {
             for commit in lost { commit.end(.failure(error)) }
             return lost.isEmpty
         } catch {
-            for member in survivors where !member.commit.isDone {
-                var unknown = error
-                unknown.commitState = .unknown
-                member.commit.end(.failure(unknown))
+            var unknown = error
+            if storage.isRemote {
+                // What the server has said of the question is nothing that it says of the commit.
+                unknown = HoldfastError(
+                    .io,
+                    "whether the commit is stored was not to be found out (\(error.message)): ask again under an idempotency key",
+                    detail: error.detail, cause: error)
             }
+            unknown.commitState = .unknown
+            for member in survivors where !member.commit.isDone { member.commit.end(.failure(unknown)) }
             return false
         }
     }
@@ -458,6 +464,9 @@ final class BatchCommitter {
         recent.restart(at: storedHead)
         brokenBy = nil
     }
+
+    /// Whether that is to be tried again.
+    var hasLossToTell: Bool { lossToTell != nil && (storage.loss ?? lossToTell)?.status == .historyLost }
 
     /// Where the storage has lost commits: goes on with what it has, and tells all whom that concerns.
     func beginLostHistory() throws(HoldfastError) {

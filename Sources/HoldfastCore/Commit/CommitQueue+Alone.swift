@@ -49,7 +49,7 @@ extension CommitQueue {
         if nobodyLeads { wakeCommitter() }
     }
 
-    /// For the committer, which leads. Where it fails, whoever asks the storage next has it tried again.
+    /// For the committer, which leads. Where it fails, it is tried again after a while, and when somebody asks the storage.
     func beginHistory() {
         do throws(HoldfastError) { try committer.value.beginLostHistory() } catch {
             diagnostics.warning("what a server has lost could not be told yet", [("reason", .text(error.message))])

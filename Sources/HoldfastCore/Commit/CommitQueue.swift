@@ -34,6 +34,8 @@ package final class CommitQueue: Sendable {
         var syncs: [WaitingSync] = []
         /// The storage has lost commits, which all whom it concerns are to be told.
         var historyIsLost = false
+        /// When they are to be told who could not be yet.
+        var historyDue: UInt64?
         var isLed = false
         /// Of the waiting: those whose owners sleep.
         var ownersWaiting = 0
@@ -195,6 +197,16 @@ package final class CommitQueue: Sendable {
         sync(for: taken.syncs)
         if taken.hasBatch { lead(for: nil) } else { stepDown([]) }
         return true
+    }
+
+    /// Has the committer tell of a loss that it could not tell of. Answers when to call again, nil: when it is woken.
+    func sweep() -> UInt64? {
+        let now = time.monotonicNanoseconds()
+        return state.withLock { state in
+            guard let due = state.historyDue, due <= now else { return state.historyDue }
+            (state.historyIsLost, state.historyDue) = (true, nil)
+            return now
+        }
     }
 
     /// The store is to close: who waits for a slot gets none. Those who have one commit what they took it for.
@@ -376,9 +388,11 @@ package final class CommitQueue: Sendable {
 
     /// Passes the lead on, after these commits have ended.
     func stepDown(_ ended: [Commit]) {
+        let due = committer.value.hasLossToTell ? time.monotonicNanoseconds() &+ UInt64(limits.tendInterval) : nil
         let (committerIsNeeded, next) = state.withLock { state in
             state.isLed = false
-            return (state.isClosing || Self.needsCommitter(state), Self.sleepers(state))
+            state.historyDue = due
+            return (state.isClosing || due != nil || Self.needsCommitter(state), Self.sleepers(state))
         }
         // Not read under the lock: who has ended is queued no more.
         let owners = ended.reduce(Self.loneLeader) { $0 | $1.batchBit }

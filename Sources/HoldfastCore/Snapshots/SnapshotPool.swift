@@ -94,10 +94,18 @@ package final class SnapshotPool: CommitSnapshots {
 
     /// A pinned snapshot of the newest committed state, to be given back with `release`.
     func acquire() throws(HoldfastError) -> (shared: Shared, storage: any StorageSnapshot) {
+        while true {
+            let acquired = try onWhatIsThere { () throws(HoldfastError) in try acquireOnce() }
+            if let acquired { return acquired }
+        }
+    }
+
+    /// Reads from the storage; where that has lost commits, once it goes on with what it has.
+    func onWhatIsThere<Result>(_ read: () throws(HoldfastError) -> Result) throws(HoldfastError) -> Result {
         let began = time.monotonicNanoseconds()
         while true {
-            do throws(HoldfastError) { if let acquired = try acquireOnce() { return acquired } } catch {
-                // The committer has the storage go on with what it has.
+            do throws(HoldfastError) { return try read() } catch {
+                // The committer sees to that.
                 guard error.status == .historyLost, time.monotonicNanoseconds() &- began < patience else { throw error }
                 let pause = Gate()
                 try pause.waitAsking(while: pause.number, nanoseconds: 5_000_000)

@@ -7,7 +7,7 @@ extension Store {
     /// As `hf_store_describe` documents it. `addMembers` writes what only a face knows.
     public func describe(_ addMembers: (inout JSONWriter) -> Void = { _ in }) throws(HoldfastError) -> [UInt8] {
         try requireOpen()
-        let state = try storage.readState()
+        let state = try readState()
         catalogue.add(state.repositories)
         let (size, schema) = (try storage.size(), try knownSchemaVersion())
         return JSONWriter.object { writer in

@@ -7,7 +7,7 @@ extension Store {
     /// The names of those that are there, in order.
     public func repositories() throws(HoldfastError) -> [String] {
         try requireOpen()
-        return Catalogue.listed(try storage.readState().repositories).map(\.name)
+        return Catalogue.listed(try readState().repositories).map(\.name)
     }
 
     /// Takes a repository away with everything in it, in one commit.

@@ -166,11 +166,15 @@ public final class Store: Sendable {
     package func refreshCatalogue() throws(HoldfastError) {
         let asked = timeOfQuestion
         let token = isOfProvider ? nil : storage.changeToken
-        catalogue.add(try storage.readState().repositories, token, asked: asked)
+        catalogue.add(try readState().repositories, token, asked: asked)
+    }
+
+    func readState() throws(HoldfastError) -> StorageState {
+        try snapshots.onWhatIsThere { () throws(HoldfastError) in try storage.readState() }
     }
 
     /// The newest commit's sequence, of whatever process.
-    package func head() throws(HoldfastError) -> CommitSequence { try storage.readState().head }
+    package func head() throws(HoldfastError) -> CommitSequence { try readState().head }
 
     /// Begins a transaction. Reads nothing: its snapshot is fixed by its first read.
     public func begin(_ options: TransactionOptions = .init()) throws(HoldfastError) -> Transaction {
@@ -201,6 +205,11 @@ public final class Store: Sendable {
                 try requireOpen()
             }
         }
+    }
+
+    /// A snapshot of its own, which nobody takes back.
+    package func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot {
+        try snapshots.onWhatIsThere { () throws(HoldfastError) in try storage.beginSnapshot() }
     }
 
     // MARK: State

@@ -66,7 +66,9 @@ final class StoreClosing: Sendable {
     /// The committer's step when no batch waits.
     func step() -> NextStep {
         switch state.withLock({ $0.step }) {
-        case .open: return .sleep(until: [parts.snapshots.sweep(), parts.retries.sweep()].compactMap(\.self).min())
+        case .open:
+            let due = [parts.snapshots.sweep(), parts.retries.sweep(), parts.queue.sweep()]
+            return .sleep(until: due.compactMap(\.self).min())
         case .draining:
             guard parts.operations.isFinished, parts.services.isFinished else { return .sleep() }
             // Not before: operations commit what they were accepted for.

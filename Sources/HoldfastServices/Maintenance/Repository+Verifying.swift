@@ -57,7 +57,7 @@ struct RepositoryReport {
     private mutating func withSnapshot(
         of store: Store, _ body: (inout RepositoryReport, LongRead) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
-        let read = LongRead(try store.storage.beginSnapshot())
+        let read = LongRead(try store.beginSnapshot())
         defer { if !store.isForeign { read.snapshot.close() } }
         do throws(HoldfastError) {
             try body(&self, read)

@@ -19,7 +19,7 @@ extension Store {
     ) throws(HoldfastError) -> [UInt8] {
         try requireOpen()
         // Of its own, which nobody takes back: what was written cannot be taken back either.
-        let snapshot = try storage.beginSnapshot()
+        let snapshot = try beginSnapshot()
         defer { if !isForeign { snapshot.close() } }
         // The library's own may be news.
         try refreshCatalogue()

@@ -6,10 +6,14 @@ Who knew of them hears so, and goes on with what is there.
 
 import itertools
 import os
-from collections.abc import Iterator
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from proxy import Direction, Fault, Kind, Proxy
 from server import Server
 
 import holdfast
@@ -25,7 +29,8 @@ class Copied:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._name = f"history{os.getpid()}.{next(_names)}"
-        self.url = f"{server.url}?holdfast_store={self._name}"
+        self.query = f"?holdfast_store={self._name}"
+        self.url = server.url + self.query
         self._mine = f"store = (SELECT store FROM holdfast_store WHERE name = '{self._name}')"
 
     def copy(self) -> None:
@@ -36,9 +41,26 @@ class Copied:
             )
 
     def put_back(self) -> None:
+        self._server.sql(self._putting_back)
+
+    def put_back_and_hold(self, seconds: float) -> "subprocess.Popen[bytes]":
+        """Another program has the store's row at once, as long as that."""
+        return self.hold(seconds, self._putting_back + "; ")
+
+    def hold(self, seconds: float, first: str = "") -> "subprocess.Popen[bytes]":
+        row = f"SELECT FROM holdfast_store WHERE {self._mine} FOR UPDATE"
+        text = f"{first}BEGIN; {row}; SELECT pg_sleep({seconds}); COMMIT"
+        held = subprocess.Popen(["psql", "--no-psqlrc", "--quiet", self._server.url, "--command", text])
+        sleeps = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+        while self._server.sql(sleeps) == "0":
+            time.sleep(0.01)
+        return held
+
+    @property
+    def _putting_back(self) -> str:
         statements = [f"DELETE FROM holdfast_{table} WHERE {self._mine}" for table in reversed(TABLES)]
         statements += [f"INSERT INTO holdfast_{table} SELECT * FROM kept_{table}" for table in TABLES]
-        self._server.sql("BEGIN; " + "; ".join(statements) + "; COMMIT")
+        return "BEGIN; " + "; ".join(statements) + "; COMMIT"
 
 
 @pytest.fixture
@@ -214,3 +236,118 @@ def test_a_store_whose_last_commits_were_lost_closes(copied: Copied) -> None:
         copied.put_back()
     with holdfast.open(copied.url) as store:
         assert store.repository("songs").count() == 2
+
+
+def test_a_loss_that_cannot_be_told_at_first_is_told_later(copied: Copied) -> None:
+    with holdfast.open(copied.url, lock_timeout_ms=200) as store:
+        songs = filled(store)
+        copied.copy()
+        with songs.changes() as changes, songs.observe({"n": {"$gte": 2}}) as found:
+            assert found.next(timeout=20).entities == []
+            songs.save({"id": "s3", "n": 2})
+            assert [change.id for change in changes.next(timeout=20)] == ["s3"]
+            assert [row.id for row in found.next(timeout=20).inserted] == ["s3"]
+            lost = store.position
+            with copied.put_back_and_hold(2) as held:
+                assert songs.fetch("s3") is None
+                assert held.poll() is None
+            with holdfast.open(copied.url) as other:
+                for number in range(3):
+                    other.repository("songs").save({"id": f"o{number}", "n": 1})
+            with pytest.raises(holdfast.CursorLostError):
+                changes.next(timeout=20)
+            begun = found.next(timeout=20)
+            assert isinstance(begun, holdfast.Snapshot) and begun.is_reset and begun.entities == []
+            assert songs.fetch("s3") is None and songs.count({"n": 1}) == 5
+            with pytest.raises(holdfast.CursorLostError):
+                store.changes_since(lost)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda store: store.repository("songs").save({"id": "s4"}),
+        lambda store: store.repository("songs").create_index("m"),
+        lambda store: store.repository("others"),
+        lambda store: store.rename("songs", "tunes"),
+        lambda store: store.describe(),
+        lambda store: store.repositories(),
+        lambda store: store.verify(),
+        lambda store: store.export_lines(os.devnull),
+        lambda store: store.changes().close(),
+        lambda store: store.changes_since(None),
+    ],
+)
+def test_who_has_read_nothing_is_told_nothing(
+    copied: Copied, call: "Callable[[holdfast.Store], object]"
+) -> None:
+    with holdfast.open(copied.url) as store:
+        songs = store.repository("songs")
+        songs.save_many([{"id": "s1"}, {"id": "s2"}])
+        copied.copy()
+        songs.save({"id": "s3"})
+        copied.put_back()
+        call(store)
+
+
+def test_a_commit_whose_server_has_lost_others_when_it_is_asked_is_not_stored(copied: Copied) -> None:
+    with Proxy(Server.shared().url) as proxy, holdfast.open(proxy.url + copied.query) as store:
+        songs = store.repository("songs")
+        songs.save({"id": "s1", "n": 1})
+        copied.copy()
+        for number in range(2, 4):
+            songs.save({"id": "s1", "n": number})
+        assert songs.fetch("s1") is not None
+        proxy.arm(Fault(Direction.TO_CLIENT, 0, kind=Kind.OUTAGE, seconds=2))
+        transaction = store.begin()
+        with transaction.joined():
+            songs.save({"id": "s3", "n": 3})
+        with pytest.raises(holdfast.IOError) as told, ThreadPoolExecutor() as threads:
+            threads.submit(lambda: (time.sleep(0.5), copied.put_back()))
+            transaction.commit()
+        assert told.value.commit_state is holdfast.CommitState.NONE
+        assert songs.fetch("s3") is None and songs.fetch("s1") == {"id": "s1", "n": 1}
+
+
+def test_what_nobody_can_say_of_a_commit_is_no_refusal_of_it(copied: Copied) -> None:
+    with (
+        Proxy(Server.shared().url) as proxy,
+        holdfast.open(proxy.url + copied.query, lock_timeout_ms=2000) as store,
+    ):
+        songs = store.repository("songs")
+        songs.save({"id": "s1", "n": 1})
+        assert songs.fetch("s1") is not None
+        proxy.arm(Fault(Direction.TO_CLIENT, 0, kind=Kind.OUTAGE, seconds=1))
+        transaction = store.begin()
+        with transaction.joined():
+            songs.save({"id": "s3", "n": 3})
+        with ThreadPoolExecutor() as threads:
+            waiting = threads.submit(lambda: (time.sleep(0.1), copied.hold(4).wait()))
+            with pytest.raises(holdfast.IOError, match="idempotency key") as told:
+                transaction.commit()
+            assert told.value.commit_state is holdfast.CommitState.UNKNOWN and not told.value.retryable
+            waiting.result()
+        assert songs.fetch("s3") == {"id": "s3", "n": 3}
+
+
+def test_a_sync_does_not_say_that_what_was_lost_is_durable(copied: Copied) -> None:
+    with holdfast.open(copied.url, durability="relaxed") as store:
+        songs = filled(store)
+        copied.copy()
+        songs.save({"id": "s3"})
+        copied.put_back()
+        with pytest.raises(holdfast.HistoryLostError):
+            store.sync()
+        assert songs.fetch("s3") is None
+        store.sync()
+
+
+def test_what_the_cache_of_a_server_has_not_got_is_a_miss(copied: Copied) -> None:
+    with holdfast.open(copied.url) as store:
+        filled(store)
+    with holdfast.open(copied.url) as store:
+        songs = store.repository("songs")
+        for _ in range(2):
+            assert songs.fetch("s1") is not None
+        assert songs.fetch("absent") is None
+        assert songs.cache_statistics()["hits"] == 1 and songs.cache_statistics()["misses"] == 2

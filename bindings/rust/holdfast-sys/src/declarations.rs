@@ -564,7 +564,7 @@ extern "C" {
     pub fn hf_store_close(store: *mut hf_store, timeout_ms: i64, out_error: *mut *mut hf_error) -> hf_status;
     /// Frees the handle. A store that is still open is closed, as hf_store_close with -1 does (from inside a callback: afterwards). Repositories and transactions of it may be freed before or after, in any order. Events not taken are dropped, their user_data freed. NULL and a freed handle do nothing. Cannot fail. Any thread.
     pub fn hf_store_free(store: *mut hf_store);
-    /// Makes everything committed before this call durable, also what was committed as "relaxed". Errors: HF_IO, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks for one sync of the file.
+    /// Makes everything committed before this call durable, also what was committed as "relaxed". Errors: HF_IO, HF_HISTORY_LOST (a server is just found to have lost some of it; what is there is durable), HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks for one sync of the file, or of the server's.
     pub fn hf_store_sync(store: *mut hf_store, out_error: *mut *mut hf_error) -> hf_status;
     /// Takes events that are ready, waiting for the first.
     ///
