@@ -74,7 +74,10 @@ class StoreMaintenance:
 
     @threaded
     def sync(self) -> None:
-        """Makes everything committed before this call durable, also what was committed as "relaxed"."""
+        """Makes everything committed before this call durable, also what was committed as "relaxed".
+
+        Raises HistoryLostError where a server is just found to have lost some of it.
+        """
         call(lib.hf_store_sync, self.pointer)
 
     @threaded
