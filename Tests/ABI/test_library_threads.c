@@ -180,7 +180,8 @@ int main(void) {
         ONCE(an_observer_or_a_stream_without_a_thread_is_refused),
         EACH_ENGINE(a_store_opens_with_all_its_threads_or_leaves_none),
         SQLITE_ONLY(a_store_in_which_entities_expire_opens_with_the_thread_for_that),
-        EACH_ENGINE(an_operation_without_a_thread_is_refused_and_the_store_stays_open),
+        /* A server may have to be asked what a repository's name means, which is done on a thread. */
+        NOT_ON_A_SERVER(an_operation_without_a_thread_is_refused_and_the_store_stays_open),
         EACH_ENGINE(a_thread_that_is_asked_syncs_without_a_new_one),
         ONCE(the_library_s_threads_take_no_signal_but_those_of_their_own_faults),
     };
