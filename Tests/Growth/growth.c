@@ -53,8 +53,8 @@ static void many_entities(void) {
     for (int i = 0; i < size; i++)
         save(t, i);
     commit(t);
-    /* What the first write and the first read of a process cost is not the verb's. */
-    save(NULL, 0);
+    /* What the first writes and the first read of a process cost is not the verb's. */
+    save(NULL, 0), save(NULL, 0), save(NULL, 0);
     hf_entity entity = HF_ENTITY_INIT;
     must(hf_repository_fetch(things, NULL, "e0000001", HF_NTS, &entity, &error));
     hf_entity_free(&entity);
