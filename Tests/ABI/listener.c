@@ -87,6 +87,22 @@ static void expect_own_position(const hf_event *event) {
     free(told);
 }
 
+/* An observer that is slower than the commits hears of several in one event, so each of them is kept as an
+ * event of its own. */
+static void keep_by_commit(json_t *events, json_t *event) {
+    json_t *commits = json_incref(json_object_get(event, "commits")), *commit;
+    size_t i;
+    json_array_foreach(commits, i, commit) {
+        json_t *alone = json_copy(event);
+        json_object_set_new(alone, "commits", json_pack("[O]", commit));
+        json_array_append_new(events, alone);
+    }
+    if (json_array_size(commits) == 0)
+        json_array_append(events, event);
+    json_decref(commits);
+    json_decref(event);
+}
+
 void hear(const hf_event *event, void *user_data) {
     listener *l = user_data;
     if (event->kind == HF_EVENT_CHANGES)
@@ -107,7 +123,7 @@ void hear(const hf_event *event, void *user_data) {
         if (json_object_get(value, "snapshot") ||
             (json_object_get(value, "merged") && !json_object_get(value, "documents")))
             follow_result(&l->result, value);
-        json_array_append_new(l->events, value);
+        keep_by_commit(l->events, value);
     }
     pthread_cond_broadcast(&l->changed);
     while (l->is_held)

@@ -7,7 +7,7 @@
 typedef struct listener {
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
-    json_t *events; /* their values, in order */
+    json_t *events; /* their values, in order, and each commit by itself */
     json_t *result; /* of a live query, as followed */
     size_t lost, ended, freed;
     hf_status end;
