@@ -97,8 +97,9 @@ void unfollow(desk *d) {
     d->follower = NULL;
 }
 
-/* Who keeps its position itself. Answers whether it has come to the end. */
-static bool read_some(desk *d, hf_status *out_status) {
+/* Who keeps its position itself. Answers whether it has come to the end. Where the power was cut, the
+ * position may be that of a commit that went with it: that is told, and no fault. */
+static bool read_some(desk *d, bool after_power_cut, hf_status *out_status) {
     subscription *kept = &told->subscription[FEED];
     char position[sizeof kept->position];
     strcpy(position, kept->position);
@@ -116,8 +117,10 @@ static bool read_some(desk *d, hf_status *out_status) {
     char options[64];
     snprintf(options, sizeof options, "{\"repository\":\"things\",\"limit\":%d}", 1 + (int)draw(30));
     *out_status = hf_store_changes_since(d->store, position, options, &text, &error);
-    bool is_done = look("feed", *out_status, &error), is_over = false;
-    if (is_done) {
+    bool is_lost = *out_status == HF_CURSOR_LOST && after_power_cut, is_over = false;
+    if (is_lost)
+        hf_error_free(error);
+    else if (look("feed", *out_status, &error)) {
         take_ids(kept, text.data);
         /* Another may have come further meanwhile, from the same place. */
         if (strcmp(kept->position, position) == 0)
@@ -130,7 +133,7 @@ static bool read_some(desk *d, hf_status *out_status) {
 
 void read_feed(desk *d) {
     hf_status status;
-    read_some(d, &status);
+    read_some(d, false, &status);
 }
 
 /* --- When all is over ----------------------------------------------------------------------------- */
@@ -178,9 +181,8 @@ void end_followers(desk *d, bool after_power_cut) {
     subscription *feed = &told->subscription[FEED];
     hf_status status = HF_OK;
     for (int i = 0; feed->position[0] != 0 && status == HF_OK && i < 2 * RECORDS; i++)
-        if (read_some(d, &status))
+        if (read_some(d, after_power_cut, &status))
             break;
-    /* It may have been where the store never came, as the power was cut. */
     if (status == HF_CURSOR_LOST && after_power_cut)
         return;
     int batch = missed(feed, after_power_cut);
