@@ -20,16 +20,20 @@ struct PostingReader {
     private(set) var count: UInt64 = 0
     private(set) var weight: UInt64 = 0
     private(set) var rest = 0..<0
-    /// A document's.
+    /// A document's, unless it is passed over.
     private(set) var id: [UInt8] = []
 
+    private let passesOverIDs: Bool
     private var isFirst = true
 
-    init(_ key: UnsafeRawBufferPointer, of index: Index) throws(HoldfastError) {
+    init(
+        _ key: UnsafeRawBufferPointer, of index: Index, passingOverIDs: Bool = false
+    ) throws(HoldfastError) {
         guard let termLength = key.firstIndex(of: 0) else { throw index.damage }
         var numbers = NumberReader(key, from: termLength + 1)
         guard let document = numbers.nextOrdered(), let fragment = numbers.nextOrdered() else { throw index.damage }
         self.index = index
+        passesOverIDs = passingOverIDs
         self.termLength = termLength
         self.numbers = numbers
         head = TextRows.Place(document: document, fragment: fragment)
@@ -70,7 +74,7 @@ struct PostingReader {
         guard let header = numbers.next() else { return false }
         if isOfDocuments {
             count = header
-            return numbers.nextID(&id)
+            return passesOverIDs ? numbers.skipID() : numbers.nextID(&id)
         }
         count = header >> 1
         weight = count

@@ -187,6 +187,13 @@ struct NumberReader {
         return number
     }
 
+    /// Passes over the next id, and answers whether there is one.
+    mutating func skipID() -> Bool {
+        guard next() != nil, let length = next(), length <= bytes.count - position else { return false }
+        position += Int(length)
+        return true
+    }
+
     /// Makes the next id of the one before, and answers whether there is one.
     mutating func nextID(_ id: inout [UInt8]) -> Bool {
         guard let same = next(), let length = next(), same <= id.count, length <= bytes.count - position else {

@@ -11,10 +11,10 @@ struct TextDocuments {
     /// documents at most lie there for each that is wanted: some more than in a row.
     private static let density: UInt64 = 128
 
-    /// Visits documents, whose numbers are in order: the place among them, how many words it has, and its id. Those that the
-    /// index does not have are left out.
+    /// Visits documents, whose numbers are in order: the place among them, how many words it has, and its id, which stays empty
+    /// `withoutIDs`. Those that the index does not have are left out.
     func visit(
-        _ numbers: ArraySlice<UInt64>,
+        _ numbers: ArraySlice<UInt64>, withoutIDs: Bool = false,
         _ visit: (Int, UInt64, [UInt8]) throws(HoldfastError) -> Void
     ) throws(HoldfastError) {
         var place = numbers.startIndex
@@ -31,7 +31,7 @@ struct TextDocuments {
             }
             guard let row else { return }
             // Nothing lends while the next is sought.
-            try row.withBytes { row throws(HoldfastError) in try take(row, numbers, &place, visit) }
+            try row.withBytes { row throws(HoldfastError) in try take(row, numbers, withoutIDs, &place, visit) }
             guard isDense, place < numbers.endIndex else {
                 // What is in no row behind this one is nowhere.
                 if place < numbers.endIndex, numbers[place] == first { place += 1 }
@@ -41,7 +41,7 @@ struct TextDocuments {
             range.lower = row + [0]
             scan = self.scan(range)
             try snapshot.scan(scan) { key, _ throws(HoldfastError) in
-                try take(key, numbers, &place, visit)
+                try take(key, numbers, withoutIDs, &place, visit)
                 return place < numbers.endIndex
             }
             return
@@ -132,10 +132,10 @@ struct TextDocuments {
 
     /// Visits those that are in a row.
     private func take(
-        _ row: UnsafeRawBufferPointer, _ numbers: ArraySlice<UInt64>, _ place: inout Int,
+        _ row: UnsafeRawBufferPointer, _ numbers: ArraySlice<UInt64>, _ withoutIDs: Bool, _ place: inout Int,
         _ visit: (Int, UInt64, [UInt8]) throws(HoldfastError) -> Void
     ) throws(HoldfastError) {
-        var reader = try PostingReader(row, of: index)
+        var reader = try PostingReader(row, of: index, passingOverIDs: withoutIDs)
         while place < numbers.endIndex, try reader.next() {
             while place < numbers.endIndex, numbers[place] < reader.place.document { place += 1 }
             if place < numbers.endIndex, numbers[place] == reader.place.document {

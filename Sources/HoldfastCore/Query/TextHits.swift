@@ -141,7 +141,7 @@ final class TextHits {
         try Memory.ask(for: 24 * documents.count)
         let texts = TextDocuments(index: index, snapshot: snapshot)
         var lengths = [UInt64](repeating: 0, count: documents.count)
-        try texts.visit(documents[...]) { place, length, _ in lengths[place] = length }
+        try texts.visit(documents[...], withoutIDs: true) { place, length, _ in lengths[place] = length }
         var scores = [Double](repeating: 0, count: documents.count)
         // Parts are added up in the order of the words, as whoever reads the texts does: both have the same sum.
         for term in 0..<search.wantedCount {
