@@ -74,7 +74,8 @@ final class KnownStates: Sendable {
     /// The row in what this question was answered.
     func checked(_ rows: Rows, _ question: Question) throws(HoldfastError) -> StoreRow {
         guard var row = StoreRow(rows) else {
-            throw HoldfastError(.notFound, "\(location) was removed by another program: open it again")
+            // Not what a fetch answers of an entity that is not there.
+            throw HoldfastError(.io, "\(location) was removed by another program: open it again")
         }
         try requireWhole()
         guard row.format <= Layout.format else {

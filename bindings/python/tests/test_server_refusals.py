@@ -205,10 +205,18 @@ def test_a_table_that_another_program_took_away_is_told(own: Server) -> None:
 def test_a_store_that_another_program_took_away_is_told(server: Server, url: str) -> None:
     name = url.partition("holdfast_store=")[2]
     store = holdfast.open(url)
-    store.repository("songs").save({"id": "s1"})
+    songs = store.repository("songs")
+    songs.save({"id": "s1"})
     server.sql(f"DELETE FROM holdfast_store WHERE name = '{name}'")
-    for call in (lambda: store.repository("songs").save({"id": "s2"}), store.close):
-        with pytest.raises(holdfast.NotFoundError, match="was removed by another program: open it again"):
+    calls = [
+        lambda: songs.fetch("s1"),
+        lambda: store.transact(lambda: songs.fetch("s1")),
+        lambda: songs.delete("s1", missing_ok=True),
+        lambda: songs.save({"id": "s2"}),
+        store.close,
+    ]
+    for call in calls:
+        with pytest.raises(holdfast.IOError, match="was removed by another program: open it again"):
             call()
     # What is left of it belongs to no other one.
     with holdfast.open(url) as store:
