@@ -68,8 +68,9 @@ extension Store {
         if let earlier { return Receipt(earlier, attempts: earlier.attempts) }
         do {
             return try await run(options, body).receipt
-        } catch let error as HoldfastError {
-            // What stood in its way may be the same request, which came from elsewhere at the same time and was faster.
+        } catch  where !(error is CancellationError) {
+            // What stood in its way may be what the same request has stored, which came from elsewhere at the same time and
+            // was faster.
             let same = try? await waiting { [core] () throws(CoreError) in try core.replay(Array(idempotencyKey.utf8)) }
             guard let same = same ?? nil else { throw error }
             return Receipt(same, attempts: same.attempts)

@@ -32,7 +32,7 @@ public func hf_feature_available(_ name: UnsafePointer<CChar>?) -> Bool {
     let features = [
         "provider", "queue_delivery", "idempotency", "savepoints", "scopes", "filters", "updates", "indexes", "cursors",
         "validators", "object_trees", "operations", "futures", "streams", "live_queries", "controllers",
-        "cache_policies", "expiry", "maintenance", "upgrades", "transfer", "interrupts",
+        "cache_policies", "expiry", "maintenance", "upgrades", "transfer", "interrupts", "aggregation", "text_search",
     ]
     return (StoreURL.engines + features).contains(name)
 }

@@ -314,6 +314,54 @@ static void transact_with_a_used_key_does_not_run_the_body(fixture *f) {
     close_room(b.room);
 }
 
+/* The last lamp, which one order takes. */
+typedef struct order {
+    room room;
+    const char *request;
+    int runs;
+    bool looks_first; /* whether the body refuses, and not the validator */
+} order;
+
+static hf_status take_the_last(hf_transaction *transaction, void *user_data, hf_error **out_error) {
+    order *o = user_data;
+    /* The same order comes a second time while this one is on its way, and is faster. */
+    if (o->runs++ == 0)
+        expect_ok(hf_store_transact, o->room.store, take_the_last, o, o->request, NULL);
+    if (o->looks_first && integer_in(o->room.things, transaction, "lamp", "left") == 0)
+        return HF_REFUSED;
+    return hf_repository_modify(o->room.things, transaction, "lamp", HF_NTS, "{\"$inc\":{\"left\":-1}}",
+                                HF_NTS, NULL, 0, 0, NULL, out_error);
+}
+
+static hf_status refuse_less_than_none(hf_transaction *transaction, const char *id, size_t id_length,
+                                       const char *entity, size_t length, void *user_data,
+                                       hf_error **out_error) {
+    (void)transaction, (void)id, (void)id_length, (void)user_data, (void)out_error;
+    json_t *parsed = json_loadb(entity, length, 0, NULL);
+    json_int_t left = json_integer_value(json_object_get(parsed, "left"));
+    json_decref(parsed);
+    return left < 0 ? HF_REFUSED : HF_OK;
+}
+
+static void whatever_the_slower_of_the_same_request_fails_with_it_gets_the_receipt_of_the_faster(fixture *f) {
+    order o = {open_room(f, NULL), "{\"idempotency_key\":\"the body\"}", 0, true};
+    hf_buffer receipt = HF_BUFFER_INIT;
+    for (int i = 0; i < 2; i++) {
+        save(o.room.things, NULL, "{\"id\":\"lamp\",\"left\":1}");
+        expect_ok(hf_store_transact, o.room.store, take_the_last, &o, o.request, &receipt);
+        assert_non_null(strstr(receipt.data, "\"replayed\":true"));
+        assert_int_equal(o.runs, 2);
+        expect_entity(o.room.things, NULL, "lamp", "{\"id\":\"lamp\",\"left\":0}");
+        expect_ok(hf_repository_set_validator, o.room.things, refuse_less_than_none, NULL, NULL);
+        o = (order){o.room, "{\"idempotency_key\":\"the validator\"}", 0, false};
+    }
+    /* Another order finds none. */
+    o = (order){o.room, "{\"idempotency_key\":\"another\"}", 1, true};
+    expect(HF_REFUSED, hf_store_transact, o.room.store, take_the_last, &o, o.request, NULL);
+    hf_buffer_free(&receipt);
+    close_room(o.room);
+}
+
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(writes_are_seen_inside_at_once_and_outside_after_the_commit),
@@ -335,6 +383,7 @@ int main(void) {
         EACH_ENGINE(what_the_body_answers_rolls_back_and_is_returned),
         EACH_ENGINE(the_body_cannot_end_its_transaction),
         EACH_ENGINE(transact_with_a_used_key_does_not_run_the_body),
+        EACH_ENGINE(whatever_the_slower_of_the_same_request_fails_with_it_gets_the_receipt_of_the_faster),
     };
     return run_scenarios("transaction", scenarios, COUNT_OF(scenarios));
 }

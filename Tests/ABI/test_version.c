@@ -36,11 +36,11 @@ static void the_library_has_the_version_that_was_built(fixture *f) {
 static void every_documented_feature_is_available_and_others_are_not(fixture *f) {
     (void)f;
     static const char *const known[] = {
-        "sqlite",      "memory",      "postgresql",   "provider",     "queue_delivery",
-        "idempotency", "savepoints",  "scopes",       "filters",      "updates",
-        "indexes",     "cursors",     "validators",   "object_trees", "operations",
-        "futures",     "streams",     "live_queries", "controllers",  "cache_policies",
-        "expiry",      "maintenance", "upgrades",     "transfer",     "interrupts"};
+        "sqlite",      "memory",         "postgresql", "provider",    "queue_delivery", "idempotency",
+        "savepoints",  "scopes",         "filters",    "updates",     "indexes",        "cursors",
+        "validators",  "object_trees",   "operations", "futures",     "streams",        "live_queries",
+        "controllers", "cache_policies", "expiry",     "maintenance", "upgrades",       "transfer",
+        "interrupts",  "aggregation",    "text_search"};
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         assert_true(hf_feature_available(known[i]));
     }

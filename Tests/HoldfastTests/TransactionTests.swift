@@ -437,6 +437,21 @@ struct TransactionTests {
             #expect(slower.isReplayed)
             #expect(slower.sequence == faster?.sequence)
             try await #expect(accounts.fetch(id: 1)?.balance == 10)
+
+            // Whatever stopped it, as what the faster one has stored.
+            struct Overdrawn: Error {}
+            let refused = try await store.transaction(idempotencyKey: "payment 18") {
+                if faster?.sequence == slower.sequence {
+                    faster = try await Task.detached {
+                        try await store.transaction(idempotencyKey: "payment 18") {
+                            try await accounts.save(Account(id: 1, balance: 0))
+                        }
+                    }.value
+                }
+                throw Overdrawn()
+            }
+            #expect(refused.isReplayed)
+            #expect(refused.sequence == faster?.sequence)
         }
     }
 

@@ -278,4 +278,14 @@ func TestAnIdempotencyKeyAnswersTheFirstReceipt(t *testing.T) {
 	})
 	must(t, err)
 	equal(t, slower.Replayed && slower.Sequence == faster.Sequence, true)
+	// Also where its own body refuses, for what the other has stored.
+	refused, err := store.Transact(background, `{"idempotency_key": "refused"}`, func(tx *Tx) error {
+		_, err := store.Transact(background, `{"idempotency_key": "refused"}`, func(tx *Tx) error {
+			return ignore(songs.Within(tx).Save(background, Song{"s3", 1}))
+		})
+		must(t, err)
+		return errors.New("there is one already")
+	})
+	must(t, err)
+	equal(t, refused.Replayed, true)
 }

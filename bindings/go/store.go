@@ -163,12 +163,9 @@ func (s *Store) Transact(ctx context.Context, opts any, body func(tx *Tx) error)
 			receipt.Attempts = attempt
 			return receipt, nil
 		}
-		// What stood in its way may be the same request, which came at the same time and was faster.
-		var refusal *Error
-		if errors.As(err, &refusal) {
-			if known, failed := s.known(ctx, opts); known != nil && failed == nil {
-				return known, nil
-			}
+		// What stood in its way may be what the same request has stored, which came at the same time and was faster.
+		if known, failed := s.known(ctx, opts); known != nil && failed == nil {
+			return known, nil
 		}
 		if !errors.Is(err, ErrConflict) || attempt == maxAttempts {
 			return nil, err

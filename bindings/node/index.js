@@ -178,8 +178,8 @@ class Store {
         return { value, receipt: { ...receipt, attempts: attempt } };
       } catch (error) {
         await transaction.abandon();
-        // What stood in its way may be the same request, which came at the same time and was faster.
-        const same = error instanceof HoldfastError && (await known().catch(() => undefined));
+        // What stood in its way may be what the same request has stored, which came at the same time and was faster.
+        const same = await known().catch(() => undefined);
         if (same) return same;
         if (!isConflict(error) || attempt >= most) throw error;
       }

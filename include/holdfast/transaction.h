@@ -268,8 +268,9 @@ typedef hf_status (*hf_transaction_fn)(hf_transaction *transaction, void *user_d
  *   "max_attempts": 1..1000 (100)
  *   "timeout_ms" holds for all attempts together.
  * With an idempotency key that was used, the body does not run and the first receipt is answered with
- * "replayed": true. So it is, too, where the same request is made twice at once: whatever the body of the one
- * that was slower wrote is dropped, and it gets the receipt of the other.
+ * "replayed": true. So it is, too, where the same request is made twice at once: what the body of the one
+ * that was slower wrote is dropped, and whatever it failed with, its own or a validator's refusal too, since
+ * that may come of what the other has stored; it gets the receipt of the other.
  * out_receipt: receives the receipt, its `attempts` telling how often the body ran; NULL if not wanted.
  *
  * Errors: those of hf_transaction_commit; HF_CONFLICT only when the attempts or the time are used up, with

@@ -39,7 +39,7 @@ HF_EXPORT int32_t hf_version_number(void);
  * "postgresql", "provider" (engines); "queue_delivery", "idempotency", "savepoints", "scopes", "filters",
  * "updates", "indexes", "cursors", "validators", "object_trees", "operations", "futures", "streams",
  * "live_queries", "controllers", "cache_policies", "expiry", "maintenance", "upgrades", "transfer",
- * "interrupts". Cannot fail. Any thread.
+ * "interrupts", "aggregation", "text_search". Cannot fail. Any thread.
  */
 HF_EXPORT bool hf_feature_available(const char *name);
 

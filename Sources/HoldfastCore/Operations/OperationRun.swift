@@ -27,6 +27,8 @@ final class OperationRun: CommitOwner, Withdrawable {
         var ticket: RetryQueue.Ticket?
         /// Whether it is a transaction that may read, also where it stands for a single write.
         var isTransaction = false
+        /// What it failed with, before it is looked up whether the same request was faster.
+        var failure: HoldfastError?
     }
 
     let future: Future
@@ -76,13 +78,14 @@ final class OperationRun: CommitOwner, Withdrawable {
 
     /// On the store's thread for operations.
     func proceed() {
-        let isWanted = state.withLock { state in
-            guard case .waiting = state.stage else { return false }
+        let (isWanted, failure) = state.withLock { state -> (Bool, HoldfastError?) in
+            guard case .waiting = state.stage else { return (false, nil) }
             state.stage = .running
-            state.attempts += 1
-            return true
+            if state.failure == nil { state.attempts += 1 }
+            return (true, state.failure)
         }
         guard isWanted else { return }
+        if let failure { return fail(with: failure) }
         do throws(HoldfastError) {
             if let transaction { return end(.success(try operation.run(partOf: transaction))) }
             switch operation.work {
@@ -93,10 +96,16 @@ final class OperationRun: CommitOwner, Withdrawable {
             case .steps, .function: try attempt()
             }
         } catch {
-            if error.status != .conflict || transaction != nil || !runAgain(after: error) {
-                end(.failure(finalError(error)))
-            }
+            if error.status != .conflict || transaction != nil || !runAgain(after: error) { fail(with: error) }
         }
+    }
+
+    /// On the store's thread for operations, since it may have to read.
+    private func fail(with error: HoldfastError) {
+        if transaction == nil, let receipt = store.answerOfTheFaster(operation.options.idempotencyKey) {
+            return end(.success(FutureValue(bytes: OperationStep.null, receipt: receipt)))
+        }
+        end(.failure(finalError(error)))
     }
 
     // MARK: Committing
@@ -162,12 +171,25 @@ final class OperationRun: CommitOwner, Withdrawable {
             end(.success(value), &events)
         case .failure(let error):
             if error.status == .conflict, runAgain(after: error) { return }
+            if looksUp(after: error) { return }
             if case .write(let step) = operation.work, let value = try? step.forgiven(error) {
                 end(.success(value), &events)
             } else {
                 end(.failure(finalError(error)), &events)
             }
         }
+    }
+
+    /// What a transaction with a key has failed with is told once its key was looked up.
+    private func looksUp(after error: HoldfastError) -> Bool {
+        guard operation.options.idempotencyKey != nil else { return false }
+        let isWanted = state.withLock { state in
+            guard state.isTransaction, case .committing = state.stage else { return false }
+            state.stage = .waiting
+            state.failure = error
+            return true
+        }
+        return isWanted && (try? store.operations.enqueue(self)) != nil
     }
 
     /// After a conflict, if attempts and time allow: once it is granted.

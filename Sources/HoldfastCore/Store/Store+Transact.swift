@@ -23,7 +23,7 @@ extension Store {
             } catch {
                 try requireSameProcess()
                 try? transaction.rollback(isManager: true)
-                if let receipt = answer(of: options.idempotencyKey, after: error) { return receipt }
+                if let receipt = answerOfTheFaster(options.idempotencyKey) { return receipt }
                 guard error.status == .conflict || error.tellsOfForeignLock else { throw error }
                 guard attempt < options.maxAttempts else { throw Self.gaveUp(error, after: attempt) }
                 diagnostics.info(
@@ -70,16 +70,13 @@ extension Store {
         return try Receipt(replaying: record.receipt)
     }
 
-    /// What stands in the way of a transaction with a key may be the same request, which came from elsewhere at the same time
-    /// and was faster. Its answer is then that of both.
-    private func answer(of key: [UInt8]?, after refusal: HoldfastError) -> Receipt? {
+    /// To be asked after any failure of a transaction with a key, also the body's own or a validator's: what stands in its way
+    /// may be what the same request has stored, which came from elsewhere at the same time and was faster. Its answer is then
+    /// that of both.
+    func answerOfTheFaster(_ key: [UInt8]?) -> Receipt? {
         guard let key else { return nil }
-        switch refusal.status {
-        case .conflict, .keyReused, .exists, .notFound, .versionMismatch, .uniqueViolation:
-            // What cannot be read now must not hide the refusal.
-            return (try? replay(key)) ?? nil
-        default: return nil
-        }
+        // What cannot be read now must not hide the failure.
+        return (try? replay(key)) ?? nil
     }
 
     static func gaveUp(_ conflict: HoldfastError, after attempts: Int) -> HoldfastError {

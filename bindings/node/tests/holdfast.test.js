@@ -149,6 +149,13 @@ test("of the same request many times at once one is stored, and all get its rece
   const receipts = (await Promise.all([1, 2, 3, 4, 5].map(request))).map(({ receipt }) => receipt);
   assert.equal(new Set(receipts.map(({ sequence }) => sequence)).size, 1);
   assert.deepEqual([receipts.filter(({ replayed }) => !replayed).length, await songs.count()], [1, 1]);
+  // Also where its own body refuses, for what the other has stored.
+  const other = () => store.transact((t) => songs.within(t).add({ number: 9 }), { idempotency_key: "refused" });
+  const { receipt } = await store.transact(async () => {
+    await other();
+    throw new Error("there is one already");
+  }, { idempotency_key: "refused" });
+  assert.equal(receipt.replayed, true);
 }));
 
 test("commits are told in order, and the loop goes on meanwhile", withStore({}, async (store, songs) => {

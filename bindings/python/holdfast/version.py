@@ -13,6 +13,6 @@ def version_text() -> str:
 
 def feature_available(name: str) -> bool:
     """Whether the library has a feature: "sqlite", "memory", "postgresql", "provider" (engines),
-    "queue_delivery", "idempotency", "savepoints", "filters", "updates", "object_trees". An unknown name is
-    answered with False."""
+    "queue_delivery", "idempotency", "savepoints", "filters", "updates", "object_trees", "aggregation",
+    "text_search", and what else hf_feature_available names. An unknown name is answered with False."""
     return lib.hf_feature_available(name.encode())

@@ -658,7 +658,7 @@ extern "C" {
     ///
     /// body: called on this thread, once or more. user_data: handed to it; NULL allowed. options: as for hf_transaction_begin, and
     ///
-    /// With an idempotency key that was used, the body does not run and the first receipt is answered with "replayed": true. So it is, too, where the same request is made twice at once: whatever the body of the one that was slower wrote is dropped, and it gets the receipt of the other. out_receipt: receives the receipt, its `attempts` telling how often the body ran; NULL if not wanted.
+    /// With an idempotency key that was used, the body does not run and the first receipt is answered with "replayed": true. So it is, too, where the same request is made twice at once: what the body of the one that was slower wrote is dropped, and whatever it failed with, its own or a validator's refusal too, since that may come of what the other has stored; it gets the receipt of the other. out_receipt: receives the receipt, its `attempts` telling how often the body ran; NULL if not wanted.
     ///
     /// Errors: those of hf_transaction_commit; HF_CONFLICT only when the attempts or the time are used up, with the detail's `attempts`; what the body answered; HF_INVALID_ARGUMENT, HF_INVALID_JSON, HF_INVALID_OPTION. Any thread. Blocks.
     #[must_use]
@@ -1234,6 +1234,6 @@ extern "C" {
     pub fn hf_version_number() -> i32;
     /// Whether this library has a feature, so that a program can ask before it relies on it.
     ///
-    /// name: one that the library does not know is answered with false, as is NULL. Known are "sqlite", "memory", "postgresql", "provider" (engines); "queue_delivery", "idempotency", "savepoints", "scopes", "filters", "updates", "indexes", "cursors", "validators", "object_trees", "operations", "futures", "streams", "live_queries", "controllers", "cache_policies", "expiry", "maintenance", "upgrades", "transfer", "interrupts". Cannot fail. Any thread.
+    /// name: one that the library does not know is answered with false, as is NULL. Known are "sqlite", "memory", "postgresql", "provider" (engines); "queue_delivery", "idempotency", "savepoints", "scopes", "filters", "updates", "indexes", "cursors", "validators", "object_trees", "operations", "futures", "streams", "live_queries", "controllers", "cache_policies", "expiry", "maintenance", "upgrades", "transfer", "interrupts", "aggregation", "text_search". Cannot fail. Any thread.
     pub fn hf_feature_available(name: *const c_char) -> bool;
 }
