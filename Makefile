@@ -206,6 +206,7 @@ torture-postgresql: library $(VENV)/tools ## A thousand cuts of connections to a
 	@$(MAKE) --no-print-directory dependencies PACKAGES="$(PACKAGES) $(REPLICA_PACKAGES)"
 	$(CUT_SERVER) bindings/python/tests/cuts.py 1000
 	$(CUT_SERVER) bindings/python/tests/failover.py 10000
+	$(CUT_SERVER) bindings/python/tests/failover.py --asynchronous 4000
 	$(CUT_SERVER) bindings/python/tests/lost_commits.py
 	PYTHONPATH=bindings/python HOLDFAST_LIMITS=turnInterval=20000000000 $(VENV)/bin/python \
 	    bindings/python/tests/scheduled.py 500

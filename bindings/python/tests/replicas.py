@@ -109,14 +109,6 @@ class Node:
             *server_processes(self.data),
         ]
 
-    def receivers(self) -> "list[int]":
-        """The processes that take what the primary sends."""
-        return [
-            process
-            for process in server_processes(self.data)
-            if b"walreceiver" in Path(f"/proc/{process}/cmdline").read_bytes()
-        ]
-
 
 def server_processes(data: Path) -> "list[int]":
     """A server's, of which each is a child of the first; none where it does not run."""
