@@ -2,17 +2,18 @@
  * Store: one database, opened by URL. The unit of commit order: the commits of a store have a total
  * order, and each successful one has its own sequence number.
  *
- * Files. An SQLite store is one file when it is closed. While it is open, and after a crash, the files beside
- * it that end in "-wal", "-shm" and "-lock" belong to it: copy, move and delete them with it, and only while
- * no process has it open. No store, and no copy of one, gets a name that makes it such a file, or a
- * "-journal", of a store that is there. If another program deletes, moves or replaces one of them, or the
- * store's file, under an open store, every commit answers HF_IO and names the file, and so does the opening
- * by another process until this one has closed the store; a store whose "-shm" or "-lock" file is gone closes
- * without writing, and the next opening finds what was committed. If it truncates the store's file or the
- * "-wal" file, HF_CORRUPT. Reads then show what was committed, or answer HF_IO or HF_CORRUPT; but SQLite's
- * format has no checksums, so what stood in a page that was cut in two may be read damaged. One thing no
- * library can turn into a status: a "-shm" file that is truncated while it is mapped ends the process with
- * SIGBUS.
+ * Files. An SQLite store is one file when it is closed by all. While it is open, and after a crash, the files
+ * beside it that end in "-wal", "-shm" and "-lock" belong to it: copy, move and delete them with it, and only
+ * while no process has it open. The "-lock" stays when the store is closed, holds nothing then, and may be
+ * deleted while no process has it open. No store, and no copy of one, gets a name that makes it such a file,
+ * or a "-journal", of a store that is there. If another program deletes, moves or replaces one of them, or
+ * the store's file, under an open store, every commit answers HF_IO and names the file, and so does the
+ * opening by another process until this one has closed the store; a store whose "-shm" or "-lock" file is
+ * gone closes without writing, and the next opening finds what was committed. If it truncates the store's
+ * file or the "-wal" file, HF_CORRUPT. Reads then show what was committed, or answer HF_IO or HF_CORRUPT; but
+ * SQLite's format has no checksums, so what stood in a page that was cut in two may be read damaged. One
+ * thing no library can turn into a status: a "-shm" file that is truncated while it is mapped ends the
+ * process with SIGBUS.
  *
  * SQLite is shared with whatever else uses it in the process. Neither its shared cache nor a VFS that the
  * process makes its default is used for stores; a program that registers a VFS by the name "holdfast" has
@@ -61,9 +62,11 @@ typedef struct hf_store hf_store;
  *   "wal_limit_bytes": 1048576..2^40 (268435456)   SQLite: a write-ahead log beyond this takes snapshots back
  *   "lock_timeout_ms": 0..86400000 (5000)  SQLite: how long to wait for a process that is just opening,
  *                                          recovering or closing the store; another open in this process
- *                                          is refused at once. On a server: how long to wait for a
- *                                          connection, a second at least, and after a lost one for the
- *                                          server to come back
+ *                                          is refused at once. On a server: how long a connection may take,
+ *                                          a second at least, and how long a commit that was under way when
+ *                                          its connection was lost is looked up. Nothing else waits for a
+ *                                          server that is gone: calls end at once with HF_IO, opening with
+ *                                          HF_CANNOT_OPEN
  *   "idempotency_max_age_ms": 0..2^53 (604800000)  how long idempotency keys are kept,
  *   "idempotency_max_count": 0..2^31 (100000)      and at most how many; ages are counted
  *                                          steadily while the store is open, by the calendar in between
@@ -117,10 +120,12 @@ typedef struct hf_store hf_store;
  * the newest state that the cache holds; a snapshot in use is a transaction there, and keeps its vacuum from
  * what it sees until "snapshot_max_age_ms" have passed. The key of an index's entry has, with its id, 2,600
  * bytes at most: beyond that a commit is HF_INVALID_ENTITY. A server that lost commits, because a replica
- * that was behind was promoted, or a backup was restored, answers HF_IO to whoever knows of them, until the
- * store is closed and opened again. When a connection is lost in the middle of a commit, a new one finds out
- * what became of it; HF_COMMIT_UNKNOWN is left where the server does not come back. hf_store_backup and
- * hf_store_compact are HF_UNSUPPORTED: take pg_dump, or hf_store_export.
+ * that was behind was promoted, or a backup was restored, is noticed by whoever knows of them: the log tells
+ * it, transactions that had read are told HF_HISTORY_LOST, streams of changes HF_CURSOR_LOST, and the store
+ * goes on with what is there. Only where a repository was lost, too, or another store lies in its place,
+ * every call answers HF_IO until the store is closed and opened again. When a connection is lost in the
+ * middle of a commit, a new one finds out what became of it; HF_COMMIT_UNKNOWN is left where the server does
+ * not come back. hf_store_backup and hf_store_compact are HF_UNSUPPORTED: take pg_dump, or hf_store_export.
  *
  * out_store receives the handle, freed with hf_store_free.
  *
