@@ -123,11 +123,14 @@ typedef hf_status (*hf_upgrade_fn)(hf_transaction *transaction, int64_t from, in
                                    hf_error **out_error);
 
 /**
- * Brings the store to a version of the program's schema, to be called once it is open. A store without
- * repositories is new and gets the version as it is; one with repositories in which no version is recorded
- * has version 0, and so has one over a provider where none is. From each version to the next the function is
- * called once, in a transaction that records the new version too: an upgrade that fails, or whose process
- * dies, is done again as a whole at the next call, and those before it are not.
+ * Brings the store to a version of the program's schema, to be called once it is open, before its
+ * repositories are, which that creates. A store without repositories is new and gets the version as it is;
+ * one with repositories in which no version is recorded has version 0, and so has one over a provider where
+ * none is. From each version to the next the function is called once, in a transaction that records the new
+ * version too: an upgrade that fails, or whose process dies, is done again as a whole at the next call, and
+ * those before it are not. Other processes that have the store open are told nothing: they go on writing the
+ * old shapes. Where they never stop, a step may meet a conflict in each of 100 attempts, which is
+ * HF_CONFLICT: end them first.
  *
  * version: 0..2^31, the program's. upgrade: called on this thread; it may be NULL where nothing is to be
  * done. options: NUL-terminated JSON object, or NULL.

@@ -21,7 +21,8 @@ extension Store {
     /// new version too. One that fails, or whose process dies, is done again as a whole at the next call, and those before it
     /// are not. A store without repositories is new, and gets the version as it is; one with repositories that has no
     /// recorded version, and every one over a provider, has version 0. A provider of one type has no place for a version:
-    /// the first upgrade fails. Several processes may do it at once: each step is done by one of them.
+    /// the first upgrade fails. Several processes may do it at once: each step is done by one of them. Other processes that
+    /// have the store open are told nothing, and go on writing old shapes: end them first.
     ///
     /// Throws `.schemaTooNew` (the store's version is greater than the program's), `.invalidArgument` (the plan has gaps, or
     /// begins after the store's version), what an upgrade throws, unchanged, and what `backup` and transactions throw.

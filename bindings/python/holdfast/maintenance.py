@@ -347,10 +347,15 @@ class StoreMaintenance:
         `upgrades` maps each version to the function that leads to the next, without gaps: {1: one_to_two, 2:
         two_to_three} leads to version 3. A function is called with the store, and what it does there joins
         the transaction that records the new version: what fails is done again as a whole at the next call. A
-        new store gets the newest version at once; one without a recorded version has version 0. Before the
-        first step a store with a file is backed up beside itself, unless `backup` is False; `progress` is
-        told of that. Answers "from", "to" and "backup". Raises SchemaTooNewError when the store is newer than
-        the program, and InvalidStateError inside a transaction, because these are transactions of their own.
+        new store gets the newest version at once: call it before `repository`, which makes one; a store with
+        repositories and without a recorded version has version 0. Before the first step a store with a file
+        is backed up beside itself, unless `backup` is False; `progress` is told of that; on a server none is
+        made. Answers "from", "to" and "backup".
+
+        Other processes that have the store open are told nothing, and go on writing old shapes: end them
+        first. Raises ConflictError where they have changed what a step reads in each of 100 attempts,
+        SchemaTooNewError when the store is newer than the program, and InvalidStateError inside a
+        transaction, because these are transactions of their own.
         """
         self._outside("upgrade")
         versions = sorted(upgrades)
