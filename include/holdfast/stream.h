@@ -107,7 +107,9 @@ typedef struct hf_stream hf_stream;
  *   "entities": false         without entities: ids alone (default true)
  *   "since": "5c…:42"         begins behind this position (default: with the next commit)
  *   "durable": "mailer"       a durable subscription of this name, 1 to 64 bytes: begins behind what was
- *                             acknowledged last; the first time, and where that is lost, at "since"
+ *                             acknowledged last; the first time, and where that is lost, at "since". For
+ *                             one consumer at a time: what another process, or another open of a store on
+ *                             a server, hears under this name is all of it, too
  *
  * on_event: NULL allowed: under "queue" delivery the event carries user_data. free_user_data: called with
  * user_data exactly once: by hf_stream_free, after the stream's HF_EVENT_END was delivered, or before this

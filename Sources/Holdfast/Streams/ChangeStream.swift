@@ -67,7 +67,7 @@ extension Store {
     ///   - position: Where to begin, as a receipt, a batch or `position()` names it; nil: with the next commit.
     ///   - durable: The name of a durable subscription, 1 to 64 bytes. Its place is kept in the store and moved by
     ///     `ChangeBatch.acknowledge`: it begins behind what was acknowledged last, and at `position` where nothing was, or
-    ///     where the log has lost that.
+    ///     where the log has lost that. For one consumer at a time: another process hears everything under it, too.
     ///   - options: What is told of a change.
     public func changes(
         since position: String? = nil, durable: String? = nil, _ options: ChangeOptions = .init()

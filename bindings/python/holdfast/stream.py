@@ -358,7 +358,8 @@ class StoreStreams(Blocking, StoreHistory):
         self, name: str, repository: Optional[str] = None, **options: "Unpack[ChangeOptions]"
     ) -> "ChangeStream[dict[str, Any]]":
         """A durable subscription: changes from behind what its `acknowledge` noted last under this name, also
-        in an earlier run of the program. Each commit is told at least once.
+        in an earlier run of the program. Each commit is told at least once. It is for one consumer at a time:
+        another process under the same name hears everything, too.
 
         The first time, which is noted, and where the log no longer has its place, it begins behind `since`;
         without that the first time with the next commit. Other options: see `changes`. Raises
