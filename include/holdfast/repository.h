@@ -213,7 +213,8 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_patch(hf_repository *repository
 
 /**
  * Changes an entity by an update in MongoDB's operators. Outside a transaction it is worked out on the newest
- * state when its turn comes, so that many may count in one entity at once: none is lost, none conflicts.
+ * state when its turn comes, so that many may count in one entity at once: none is lost, none conflicts. In a
+ * transaction the entity counts as read; and with a validator (see validator.h) it is in one.
  *
  * update, update_length: a JSON object of operators, each with an object of dotted paths and operands:
  *   {"$set": {"path": value}}       the value, in place of what is there
@@ -308,8 +309,8 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_delete_many(hf_repository *repo
  * hf_repository_find; NULL for all. options: "parameters" of hf_repository_find. out_matched: how many
  * match; NULL if not wanted. out_modified: how many of them the update changes, for the others are not
  * written; NULL if not wanted. With NULL for the transaction it is run as hf_store_transact would. Errors:
- * HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION, HF_INVALID_ENTITY (the detail has `repository` and
- * `id`).
+ * HF_CONFLICT, HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION, HF_INVALID_ENTITY (the detail has
+ * `repository` and `id`).
  */
 HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_modify_all(hf_repository *repository,
                                                             hf_transaction *transaction, const char *filter,
@@ -321,7 +322,7 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_modify_all(hf_repository *repos
 /**
  * Deletes every entity that matches. filter: see hf_repository_find; NULL for all. options: "parameters"
  * of hf_repository_find. out_count: how many; NULL if not wanted. With NULL for the transaction it is run as
- * hf_store_transact would. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
+ * hf_store_transact would. Errors: HF_CONFLICT, HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */
 HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_delete_all(hf_repository *repository,
                                                             hf_transaction *transaction, const char *filter,

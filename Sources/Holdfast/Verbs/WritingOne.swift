@@ -81,7 +81,8 @@ extension Repository {
     ) async throws -> Entity { try await perform(.patch(id, changes, expectedVersion)) }
 
     /// Changes an entity by an update. Outside a transaction it is worked out on the newest state when its turn comes, so
-    /// that many tasks may count in one entity: none is lost, and none conflicts.
+    /// that many tasks may count in one entity: none is lost, and none conflicts. In a transaction the entity counts as
+    /// read; and with a validator it is in one.
     ///
     /// Throws `.notFound`, `.versionMismatch`, `.invalidQuery` (the update fits no entity), `.invalidEntity` (it does not
     /// fit this one, or the id would change); the detail of both tells `operator` and `path`.

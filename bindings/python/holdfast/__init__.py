@@ -10,6 +10,9 @@ Calls inside `store.transaction()` are stored together or not at all; any other 
 own. `store.transact(fn)` runs a function again when it lost a race, `store.submit(fn)` returns a future,
 `songs.deferred.add(...)` an operation that is run later. `holdfast.aio` is the same for asyncio.
 
+This page has everything, and is long: ask for one thing, as `help(holdfast.open)`, for the options of a
+store; `help(holdfast.Store.transact)`; `help(holdfast.Repository.find)`; `help(holdfast.ConflictError)`.
+
 Ctrl-C, and whatever else the handler of a signal raises, is raised at once by the call that the main thread
 is in, whether that works, waits or is calling a function of yours; handlers that raise nothing let it go on.
 The exception may have an `outcome`: None where the call has stored nothing, else a future that has ended,

@@ -45,6 +45,10 @@ class RepositoryMaintenance:
         It sees each entity that a transaction has written as it is in the end, on the thread that commits
         (for an operation in the background, on the library's), and only what is written through this store.
         Calls on repositories within are a part of the transaction. What is stored already is not checked.
+
+        It holds in this process, until the store is closed, and is stored nowhere: each process that writes
+        here sets its own. With it each write outside a transaction becomes one, which is run again after a
+        conflict, also a `modify`, which meets none otherwise.
         """
         set_validator(self._store, self.pointer, validator)
 
@@ -73,7 +77,8 @@ class RepositoryMaintenance:
         a rich.progress.Progress instead, as for `Maintenance`.
 
         With `expire_after`, in seconds, entities are deleted so long after the time that stands under the one
-        path, in milliseconds since 1970. Those without a number there stay.
+        path, in milliseconds since 1970. Those without a number there stay for ever, and nothing tells it: a
+        datetime is stored as a text, so store `time.time() * 1000` there.
 
         With `kind="text"` it is one of words, of which a repository has one: `fields` are paths to texts, a
         mapping to their weights from 1 to 99,999. Words are stemmed as those of the `language` ("english" by

@@ -101,7 +101,9 @@ class RepositoryVerbs(Generic[T, W]):
         operators are $set, $unset, $inc, $mul, $min, $max, $push (with $each, $position, $slice), $pull (with
         a value or a filter), $addToSet (with $each) and $rename, each with a dict from dotted paths to
         operands. What no path names stays as it is. Outside a transaction an update is worked out on the
-        newest state, so that many may count in one entity: none is lost, none conflicts.
+        newest state, so that many may count in one entity: none is lost, none conflicts. In a transaction
+        the entity counts as read; and with a validator (`set_validator`) it is in one, which is run again
+        after a conflict as by `transact`, and in the end raises ConflictError.
 
         Where there is no such entity it begins with `initial`, if that is given, which needs no id; with an
         `expected_version` other than 0 it does not. Raises NotFoundError, VersionMismatchError,
