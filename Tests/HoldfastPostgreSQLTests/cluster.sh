@@ -27,7 +27,8 @@ as_owner() {
 # The server's processes, of which each is a child of the first.
 processes() {
     server=$(head -n 1 "$data/postmaster.pid")
-    echo "$server" "$(awk -v parent="$server" '$4 == parent { print $1 }' /proc/[0-9]*/stat 2> /dev/null || true)"
+    # awk would end at the first of a process that has ended meanwhile.
+    echo "$server" "$(cat /proc/[0-9]*/stat 2> /dev/null | awk -v parent="$server" '$4 == parent { print $1 }' || true)"
 }
 
 start() {
