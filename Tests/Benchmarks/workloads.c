@@ -90,8 +90,13 @@ static long long installed_size(const char *body, size_t length) {
     return strtoll(found + strlen(name), NULL, 10);
 }
 
+/* All of them have been read once. */
 static void store_hot(void *session, const documents *d) {
     this_engine.add_many(session, d->items, hot_count(d));
+    for (size_t i = 0; i < hot_count(d); i++) {
+        const char *body;
+        this_engine.fetch(session, &d->items[i], &body);
+    }
 }
 
 static void increment_hot(worker *w) {

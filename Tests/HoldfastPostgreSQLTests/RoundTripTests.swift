@@ -74,6 +74,64 @@ import Testing
         _ = try client.store.close(timeoutMilliseconds: nil)
     }
 
+    @Test func `what a transaction reads first takes one round trip, and what it stores another`() throws {
+        let (client, other) = (try Client("first"), try Client("first"))
+        for id in 0..<60 { try other.perform(.save, Self.change("a\(id)", 0)) }
+        for isolation in [Isolation.serializable, .snapshot] {
+            var options = TransactionOptions()
+            options.isolation = isolation
+            let reading = try client.roundTrips { round in
+                let transaction = try client.store.begin(options)
+                let id = "a\(isolation == .snapshot ? 6 + round : round)"
+                #expect(try client.read(id, in: transaction) == Self.change(id, 0))
+                _ = try transaction.commit()
+            }
+            #expect(reading == 1)
+            let writing = try client.roundTrips { round in
+                let transaction = try client.store.begin(options)
+                let id = "a\(isolation == .snapshot ? 26 + round : 20 + round)"
+                #expect(try client.read(id, in: transaction) == Self.change(id, 0))
+                try client.perform(.save, Self.change(id, 1), in: transaction)
+                _ = try transaction.commit()
+                #expect(try other.read(id) == Self.change(id, 1))
+            }
+            #expect(writing == 2)
+        }
+        // What is not there is read as that.
+        let missing = try client.store.begin()
+        #expect(try client.read("none", in: missing) == nil)
+        try other.perform(.save, Self.change("none", 1))
+        try client.perform(.save, Self.change("b", 1), in: missing)
+        let error = #expect(throws: HoldfastError.self) { try missing.commit() }
+        #expect(error?.status == .conflict)
+        _ = try client.store.close(timeoutMilliseconds: nil)
+        _ = try other.store.close(timeoutMilliseconds: nil)
+    }
+
+    @Test(arguments: ["a", "b"])
+    func `what a transaction reads next is of the state that it has read first, or a conflict`(
+        _ changed: String
+    ) throws {
+        let (client, other) = (try Client("next \(changed)"), try Client("next \(changed)"))
+        for id in ["a", "b", "c"] { try other.perform(.save, Self.change(id, 0)) }
+        let transaction = try client.store.begin()
+        #expect(try client.read("a", in: transaction) == Self.change("a", 0))
+        try other.perform(.save, Self.change(changed, 1))
+        if changed == "a" {
+            let error = #expect(throws: HoldfastError.self) { try client.read("c", in: transaction) }
+            #expect(error?.status == .conflict)
+        } else {
+            #expect(try client.read("c", in: transaction) == Self.change("c", 0))
+            // From here on a snapshot keeps it.
+            try other.perform(.save, Self.change("a", 2))
+            #expect(try client.read("b", in: transaction) == Self.change("b", 1))
+            #expect(try client.read("a", in: transaction) == Self.change("a", 0))
+            _ = try transaction.commit()
+        }
+        _ = try client.store.close(timeoutMilliseconds: nil)
+        _ = try other.store.close(timeoutMilliseconds: nil)
+    }
+
     @Test func `a transaction that has read what is no longer so meets a conflict, also where it writes nothing`()
         throws
     {

@@ -115,7 +115,9 @@ package final class SnapshotPool: CommitSnapshots {
 
     /// Nil where all snapshots were taken back while this one was opened.
     private func acquireOnce() throws(HoldfastError) -> (shared: Shared, storage: any StorageSnapshot)? {
-        let token = storage.changeToken
+        // Where none is pinned that could serve, a server is not asked whether it does.
+        let mayServe = !storage.isRemote || state.withLock { $0.current?.storage != nil }
+        let token = mayServe ? storage.changeToken : nil
         let ready: (Shared, any StorageSnapshot)? = try state.withLock { state throws(HoldfastError) in
             if state.isClosed { throw HoldfastError.storeClosed }
             guard let current = state.current, current.token != nil, current.token == token,
