@@ -253,6 +253,8 @@ public struct Limits: Sendable, Equatable {
     public var serverAttempts = 10
     /// How long a server may take for an answer before the connection is given up. At 1 each is.
     public var serverReply = 60_000_000_000
+    /// How long a server's plan of a statement is used. At 1 each is made anew.
+    public var serverPlanAge = 1_000_000_000
     /// So many rows, or this many bytes and the row that reaches them, a server is asked for at once. At 1 one by one.
     public var serverRows = 1_000
     public var serverPageBytes = 1 << 20
@@ -375,7 +377,8 @@ extension Limits {
         [
             ("snapshotAttempts", \.snapshotAttempts), ("serverAttempts", \.serverAttempts),
             ("trustedState", \.trustedState),
-            ("serverReply", \.serverReply), ("serverRows", \.serverRows), ("serverPageBytes", \.serverPageBytes),
+            ("serverReply", \.serverReply), ("serverPlanAge", \.serverPlanAge), ("serverRows", \.serverRows),
+            ("serverPageBytes", \.serverPageBytes),
         ]
     }
 

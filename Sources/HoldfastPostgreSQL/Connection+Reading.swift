@@ -317,7 +317,8 @@ extension Statement {
             FROM unnest($2::int8[], $3::bytea[]) WITH ORDINALITY AS k (repository, id, place)
             CROSS JOIN LATERAL (SELECT version, body FROM holdfast_entity f WHERE f.store = $1
             AND f.repository = k.repository AND f.id = k.id LIMIT 1) AS e
-            """, .integer(store), .integers(keys.map(\.repository)), .byteArrays(keys.map(\.id.bytes)))
+            """, .integer(store), .integers(keys.map(\.repository)), .byteArrays(keys.map(\.id.bytes))
+        ).repeated
     }
 
     static func idempotency(_ keys: [[UInt8]], of store: Int64) -> Statement {
@@ -326,7 +327,8 @@ extension Statement {
             SELECT k.place, i.fingerprint, i.sequence, i.time, i.receipt
             FROM unnest($2::bytea[]) WITH ORDINALITY AS k (key, place)
             CROSS JOIN LATERAL (SELECT * FROM holdfast_idempotency f WHERE f.store = $1 AND f.key = k.key LIMIT 1) AS i
-            """, .integer(store), .byteArrays(keys))
+            """, .integer(store), .byteArrays(keys)
+        ).repeated
     }
 }
 

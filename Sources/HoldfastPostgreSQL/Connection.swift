@@ -25,12 +25,17 @@ final class Connection: @unchecked Sendable {
     private let epoch = processEpoch()
     private let reply: UInt64
     private let roundTrips: RoundTrips
-    /// How many statements were sent whose answers were not taken.
-    private var sent = 0
+    private let preparation: Preparation
+    private var prepared: PreparedStatements
+    /// What answers were sent for that were not all taken, and how many of them were.
+    private var expected: [PreparedStatements.Answer] = []
+    private var taken = 0
     /// What the answers that are still to be taken are of.
     private var doing = ""
-    private var answers: [Rows?] = []
+    private var answers: [Rows] = []
     private var refusal: HoldfastError?
+    /// Whether answers are still to be taken.
+    private var isWaiting = false
     private(set) var isLost = false
     /// Whether a transaction was begun that was not ended.
     var isInTransaction = false
@@ -49,7 +54,8 @@ final class Connection: @unchecked Sendable {
 
     /// Connects. Gives up at the monotonic time `deadline`, and soon after `stop` is set.
     init(
-        to url: ServerURL, _ limits: Limits, deadline: UInt64, _ roundTrips: RoundTrips, _ stop: Interrupt.Flag
+        to url: ServerURL, _ limits: Limits, deadline: UInt64, _ roundTrips: RoundTrips, _ preparation: Preparation,
+        _ stop: Interrupt.Flag
     ) throws(HoldfastError) {
         let library = try LibPQ.load()
         (raw, descriptor) = try Self.connect(library, url, deadline, stop)
@@ -58,6 +64,8 @@ final class Connection: @unchecked Sendable {
         handle = Lock(raw)
         reply = UInt64(limits.serverReply)
         self.roundTrips = roundTrips
+        self.preparation = preparation
+        prepared = PreparedStatements(longest: UInt64(limits.serverPlanAge))
     }
 
     deinit { close() }
@@ -180,8 +188,24 @@ final class Connection: @unchecked Sendable {
         return Array(rows[frame.before.count..<end])
     }
 
+    /// Names what is prepared where no transaction is open: there a refusal would end that, and here nothing was done.
     private func exchange(_ statements: [Statement], _ doing: String) throws(HoldfastError) -> [Rows] {
-        try send(statements, doing)
+        let isWhole = !isInTransaction || statements.first?.begins ?? false
+        let prepares = isWhole && preparation.isPossible && statements.contains(where: \.isRepeated)
+        do throws(HoldfastError) { return try exchange(statements, doing, prepares: prepares) } catch {
+            guard prepares, error.tellsOfPreparation else { throw error }
+            preparation.giveUp()
+            let isInTransaction = isInTransaction
+            rollBack()
+            self.isInTransaction = isInTransaction
+            return try exchange(statements, doing, prepares: false)
+        }
+    }
+
+    private func exchange(
+        _ statements: [Statement], _ doing: String, prepares: Bool
+    ) throws(HoldfastError) -> [Rows] {
+        try send(statements, doing, prepares: prepares)
         guard let rows = try take(until: Self.now() &+ reply) else {
             throw lose(ServerError.silent(reply, place))
         }
@@ -189,17 +213,20 @@ final class Connection: @unchecked Sendable {
     }
 
     /// Sends statements whose answers `take` gives.
-    func send(_ statements: [Statement], _ doing: String) throws(HoldfastError) {
+    func send(_ statements: [Statement], _ doing: String, prepares: Bool = false) throws(HoldfastError) {
         try requireOpen()
         try settle()
         self.doing = doing
-        answers = []
+        (answers, expected, taken) = ([], [], 0)
         refusal = nil
-        for statement in statements { try send(statement) }
+        let now = Self.now()
+        for statement in statements {
+            if prepares && statement.isRepeated { try sendPrepared(statement, now) } else { try send(statement) }
+        }
         guard library.pipelineSync(raw) == 1 else { throw lost() }
-        sent = statements.count
+        isWaiting = true
         roundTrips.add()
-        try flush(until: Self.now() &+ reply)
+        try flush(until: now &+ reply)
     }
 
     /// The answers, one for each statement; nil where they have not come by then, and may be taken later.
@@ -212,20 +239,25 @@ final class Connection: @unchecked Sendable {
             }
             guard let result = library.getResult(raw) else { continue }
             switch library.resultStatus(result) {
-            case LibPQ.ResultStatus.commandOK, LibPQ.ResultStatus.tuplesOK: answers.append(Rows(result, library))
+            case LibPQ.ResultStatus.commandOK, LibPQ.ResultStatus.tuplesOK:
+                let rows = Rows(result, library)
+                if case .statement = answered() { answers.append(rows) }
             case LibPQ.ResultStatus.pipelineSync:
                 library.clear(result)
-                sent = 0
+                isWaiting = false
                 defer { answers = [] }
                 if let refusal {
                     // A session that the server has ended answers nothing more.
                     if refusal.tellsOfLostConnection { isLost = true }
                     throw refusal
                 }
-                return answers.compactMap(\.self)
-            case LibPQ.ResultStatus.pipelineAborted: library.clear(result)
+                return answers
+            case LibPQ.ResultStatus.pipelineAborted:
+                library.clear(result)
+                prepared.undo(answered())
             default:
                 defer { library.clear(result) }
+                prepared.undo(answered())
                 guard let state = library.resultField(result, LibPQ.Field.state) else { throw lost() }
                 let words = library.resultField(result, LibPQ.Field.message).map { Self.line(String(cString: $0)) }
                 refusal = refusal ?? ServerError.refused(String(cString: state), words ?? "", doing, place)
@@ -233,8 +265,11 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    /// Whether answers are still to be taken.
-    var isWaiting: Bool { sent > 0 }
+    /// Of what the next answer is.
+    private func answered() -> PreparedStatements.Answer {
+        taken += 1
+        return taken <= expected.count ? expected[taken - 1] : .statement
+    }
 
     /// Whether the server has ended the session: it says so unasked. It says other things, too, now and then, and then another
     /// connection does as well.
@@ -260,17 +295,36 @@ final class Connection: @unchecked Sendable {
         if try take(until: Self.now() &+ reply) == nil { throw lose(ServerError.silent(reply, place)) }
     }
 
-    private func send(_ statement: Statement) throws(HoldfastError) {
+    private func send(_ statement: Statement, named name: String? = nil) throws(HoldfastError) {
         let isSent = statement.bytes.withUnsafeBufferPointer { bytes in
             // An empty parameter is none where its address is.
             let start = UnsafeRawPointer(bytes.baseAddress ?? UnsafePointer(Self.nothing))
                 .assumingMemoryBound(to: CChar.self)
             let values = statement.offsets.map { Optional(start + $0) }
             let formats = [Int32](repeating: 1, count: values.count)
+            let count = Int32(values.count)
+            if let name {
+                return library.sendPrepared(raw, name, count, values, statement.lengths, formats, 1)
+            }
             return library.sendQuery(
-                raw, statement.sql, Int32(values.count), statement.types, values, statement.lengths, formats, 1)
+                raw, statement.sql, count, statement.types, values, statement.lengths, formats, 1)
         }
         guard isSent == 1 else { throw lost() }
+        expected.append(.statement)
+    }
+
+    private func sendPrepared(_ statement: Statement, _ now: UInt64) throws(HoldfastError) {
+        let (named, before, isNew) = prepared.name(statement.sql, at: now)
+        if let before {
+            try send(.removal(of: before))
+            expected[expected.count - 1] = .removal(of: before, statement.sql)
+        }
+        if isNew {
+            let count = Int32(statement.types.count)
+            guard library.sendPrepare(raw, named.name, statement.sql, count, statement.types) == 1 else { throw lost() }
+            expected.append(.preparation(of: named, statement.sql))
+        }
+        try send(statement, named: named.name)
     }
 
     // nonisolated(unsafe): never written, nor read.

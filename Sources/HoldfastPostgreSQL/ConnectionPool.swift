@@ -30,6 +30,7 @@ final class ConnectionPool: Sendable {
     private let host = Lock<WeakHost>(WeakHost())
     /// Of all connections.
     private let roundTrips = RoundTrips()
+    let preparation = Preparation()
 
     private struct WeakHost {
         weak var host: (any StorageHost)?
@@ -106,7 +107,7 @@ final class ConnectionPool: Sendable {
 
     private func open(_ deadline: UInt64, _ stop: Interrupt.Flag) throws(HoldfastError) -> Connection {
         let opened = Result { () throws(HoldfastError) in
-            try Connection(to: url, environment.limits, deadline: deadline, roundTrips, stop)
+            try Connection(to: url, environment.limits, deadline: deadline, roundTrips, preparation, stop)
         }
         let (isClosed, hasOpened) = state.withLock { state in
             state.opening -= 1

@@ -23,6 +23,7 @@ final class KnownStates: Sendable {
     private let location: String
     private let historyWasLost: @Sendable () -> Void
     private let state = Lock(State())
+    private let shown = KnownToken()
 
     /// `historyWasLost` hears of each call that is refused for it.
     init(incarnation: [UInt8], location: String, historyWasLost: @escaping @Sendable () -> Void) {
@@ -84,7 +85,7 @@ final class KnownStates: Sendable {
         }
         if row.isOfStandby && row.head < question.known.sequence { throw behind(row, question.known) }
         row.history = question.history
-        let refusal = state.withLock { state -> HoldfastError? in
+        let refusal = change { state -> HoldfastError? in
             if question.history != state.history { return Self.outdated }
             state.loss = loss(of: row, question.known)
             if state.loss == nil { Self.note(row, at: question.time, &state) }
@@ -122,8 +123,18 @@ final class KnownStates: Sendable {
             detail: [("sequence", .number(known.sequence)), ("head", .number(row.head)), ("standby", .text("behind"))])
     }
 
+    /// Changes what is known, also to those who look at it without the lock.
+    private func change<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try state.withLock { state throws(Failure) in
+            defer { shown.show(state.loss == nil ? state.newest.map(Self.token) : nil, at: state.time) }
+            return try body(&state)
+        }
+    }
+
     /// Notes what was the newest state at this time.
-    func note(_ row: StoreRow, at time: UInt64) { state.withLock { Self.note(row, at: time, &$0) } }
+    func note(_ row: StoreRow, at time: UInt64) { change { Self.note(row, at: time, &$0) } }
 
     private static func note(_ row: StoreRow, at time: UInt64, _ state: inout State) {
         guard row.history == state.history else { return }
@@ -134,12 +145,16 @@ final class KnownStates: Sendable {
         state.newest = row
     }
 
-    /// What was the newest at most so many nanoseconds ago, `.max` for the newest that is known; nil where it must be asked for.
-    func row(within age: UInt64) -> StoreRow? {
-        let now = age == .max || age == 0 ? 0 : Connection.now()
-        return state.withLock { state in
-            if state.loss != nil { return nil }
-            return age == .max || age > 0 && now &- min(now, state.time) <= age ? state.newest : nil
+    /// The newest that is known; nil where it must be asked for.
+    var row: StoreRow? { state.withLock { $0.loss == nil ? $0.newest : nil } }
+
+    /// What was the newest at this time or later, 0 for the newest that is known; nil where it must be asked for.
+    func token(since oldest: UInt64) -> ChangeToken? {
+        switch shown.look(since: oldest) {
+        case .known(let token): token
+        case .unknown: nil
+        case .changing:
+            state.withLock { $0.loss == nil && $0.time >= oldest ? $0.newest.map(Self.token) : nil }
         }
     }
 
@@ -150,7 +165,7 @@ final class KnownStates: Sendable {
     }
 
     /// It is asked for again.
-    func forget() { state.withLock { $0.newest = nil } }
+    func forget() { change { $0.newest = nil } }
 
     /// The catalogue, read anew where the row says that it is another.
     func catalogue(
@@ -173,7 +188,7 @@ final class KnownStates: Sendable {
 
     /// What is there counts from here on. Answers the newest commit that was known, and what was lost.
     func beginHistory() throws(HoldfastError) -> (known: CommitName, loss: HoldfastError) {
-        try state.withLock { state throws(HoldfastError) in
+        try change { state throws(HoldfastError) in
             if let loss = state.loss, loss.status != .historyLost { throw loss }
             let known = (state.known, state.loss ?? Self.outdated)
             state.history += 1
@@ -184,7 +199,7 @@ final class KnownStates: Sendable {
 
     /// Where what goes with it has failed: it is to begin once more, and what was asked meanwhile tells nothing.
     func endHistory(_ loss: HoldfastError, known: CommitName) {
-        state.withLock { state in
+        change { state in
             state.history += 1
             if known.sequence > state.known.sequence { state.known = known }
             (state.newest, state.catalogue, state.loss) = (nil, nil, state.loss ?? loss)
@@ -192,7 +207,7 @@ final class KnownStates: Sendable {
     }
 
     /// Nothing is served any more.
-    func end(with loss: HoldfastError) { state.withLock { $0.loss = loss } }
+    func end(with loss: HoldfastError) { change { $0.loss = loss } }
 }
 
 extension HoldfastError {

@@ -107,13 +107,15 @@ struct StoreRow {
             SELECT \(columns), e.version, e.body FROM holdfast_store s LEFT JOIN holdfast_entity e
             ON e.store = $1 AND e.repository = $3 AND e.id = $4 WHERE s.store = $1
             """, .integer(store), .integer(Int64(clamping: known.sequence)), .integer(key.repository),
-            .bytes(key.id.bytes))
+            .bytes(key.id.bytes)
+        ).repeated
     }
 
     static func statement(_ store: Int64, _ known: CommitName?, suffix: String = "") -> Statement {
         Statement(
             "SELECT \(columns) FROM holdfast_store s WHERE s.store = $1\(suffix)", .integer(store),
-            .integer(Int64(clamping: known?.sequence ?? 0)))
+            .integer(Int64(clamping: known?.sequence ?? 0))
+        ).repeated
     }
 
     /// Begins a transaction that has the row to itself, as the last of these finds it. `patience`: for others who have it, in

@@ -28,6 +28,12 @@ struct LibPQ: Sendable {
             Connection, UnsafePointer<CChar>, Int32, UnsafePointer<UInt32>?, Names?, UnsafePointer<Int32>?,
             UnsafePointer<Int32>?, Int32
         ) -> Int32
+    let sendPrepare:
+        @convention(c) (Connection, UnsafePointer<CChar>, UnsafePointer<CChar>, Int32, UnsafePointer<UInt32>?) -> Int32
+    let sendPrepared:
+        @convention(c) (
+            Connection, UnsafePointer<CChar>, Int32, Names?, UnsafePointer<Int32>?, UnsafePointer<Int32>?, Int32
+        ) -> Int32
     let flush: @convention(c) (Connection) -> Int32
     let consumeInput: @convention(c) (Connection) -> Int32
     let isBusy: @convention(c) (Connection) -> Int32
@@ -99,6 +105,8 @@ struct LibPQ: Sendable {
         enterPipelineMode = try find("PQenterPipelineMode")
         pipelineSync = try find("PQpipelineSync")
         sendQuery = try find("PQsendQueryParams")
+        sendPrepare = try find("PQsendPrepare")
+        sendPrepared = try find("PQsendQueryPrepared")
         flush = try find("PQflush")
         consumeInput = try find("PQconsumeInput")
         isBusy = try find("PQisBusy")

@@ -19,8 +19,11 @@ extension PostgreSQLStorage {
     public var isRemote: Bool { true }
 
     public func knownToken(within age: UInt64) -> ChangeToken? {
-        if age == maxStaleness && age > 0 { follower.want() }
-        return states.row(within: age).map(KnownStates.token)
+        if age == 0 { return nil }
+        if age == .max { return states.token(since: 0) }
+        let now = Connection.now()
+        if age == maxStaleness { follower.want(at: now) }
+        return states.token(since: now - min(now, age))
     }
 
     public var loss: HoldfastError? { states.loss }
@@ -95,6 +98,7 @@ extension Statement {
             SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE store = $1 AND sequence > $2
             AND octet_length(changes) <= $3 ORDER BY sequence LIMIT $4
             """, .integer(store), .integer(Int64(clamping: sequence)), .integer(Int64(clamping: bytes)),
-            .integer(Int64(clamping: limit)))
+            .integer(Int64(clamping: limit))
+        ).repeated
     }
 }

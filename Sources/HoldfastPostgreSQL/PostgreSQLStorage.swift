@@ -295,7 +295,7 @@ public final class PostgreSQLStorage: Storage {
             for isFresh in [false, true] {
                 do throws(HoldfastError) {
                     let connection = try usable(&writer, isFresh: isFresh)
-                    let known = states.row(within: .max)
+                    let known = states.row
                     let row = if let known { known } else { try row(on: connection) }
                     writer.isWriting = true
                     return PostgreSQLWrite(of: self, row, on: connection, durable: durable, isLocked: false)

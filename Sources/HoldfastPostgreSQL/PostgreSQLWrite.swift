@@ -294,11 +294,14 @@ final class PostgreSQLWrite: StorageWrite {
         try parts.add(batch, logStart: logStart)
         let patience = "\(max(1, limits.turnInterval / 1_000_000))"
         let settings = Statement(
-            "SELECT set_config('lock_timeout', $1, true), \(Statement.synchronousCommit(isDurable))", .text(patience))
+            """
+            SELECT set_config('lock_timeout', $1, true), \(Statement.synchronousCommit(isDurable)), \(Layout.serverRun) AS run
+            """, .text(patience))
         let named = parts.ready.enumerated().map { ("part\($0.offset)", $0.element) }
         return Statement(
             with: [("settings", settings), ("moved", written.comparison(with: row, store))] + named,
-            "SELECT count(*) FROM moved")
+            "SELECT count(*) FROM moved"
+        ).repeated
     }
 
     func rollback() {
@@ -320,7 +323,8 @@ extension Statement {
             ]
             .map { ($0, "off") }
             + ["enable_indexonlyscan", "enable_indexscan", "enable_nestloop"].map { ($0, "on") })
-            .map { "set_config('\($0)', '\($1)', true)" }.joined(separator: ", "))
+            .map { "set_config('\($0)', '\($1)', true)" }.joined(separator: ", ")
+    ).repeated
 
     /// How the transaction's COMMIT waits: at least for the server's own disk, or for nothing.
     static func durability(_ isDurable: Bool) -> Statement { Statement("SELECT \(synchronousCommit(isDurable))") }
@@ -345,7 +349,7 @@ extension StoreRow {
 
         /// Of a row that is locked.
         func statement(_ store: Int64) -> Statement {
-            Statement(update("", "WHERE store = $1"), parameters(store))
+            Statement(update("", Layout.serverRun, "WHERE store = $1"), parameters(store))
         }
 
         /// Of one that is still as it was found. Once the settings have come into force: the row may have to be waited for.
@@ -353,20 +357,20 @@ extension StoreRow {
             let condition = """
                 FROM settings WHERE s.store = $1 AND s.head = $7 AND s.commit_id = $8 AND s.writes = $9
                 AND s.format <= \(Layout.format)
-                AND (s.reserved <= s.head OR s.server_run = \(Layout.serverRun)) RETURNING 1 AS one
+                AND (s.reserved <= s.head OR s.server_run = settings.run) RETURNING 1 AS one
                 """
             return Statement(
-                update("AS s ", condition),
+                update("AS s ", "settings.run", condition),
                 parameters(store) + [
                     .integer(Int64(clamping: row.head)), .integer(Int64(bitPattern: row.commitIdentifier)),
                     .integer(Int64(bitPattern: row.writes)),
                 ])
         }
 
-        private func update(_ alias: String, _ condition: String) -> String {
+        private func update(_ alias: String, _ run: String, _ condition: String) -> String {
             """
             UPDATE holdfast_store \(alias)SET head = $2, commit_id = $3, reserved = $4, log_start = $5,
-            catalogue = catalogue + $6, writes = writes + 1, server_run = \(Layout.serverRun) \(condition)
+            catalogue = catalogue + $6, writes = writes + 1, server_run = \(run) \(condition)
             """
         }
 

@@ -76,7 +76,8 @@ extension Connection {
                     CROSS JOIN LATERAL (SELECT id FROM holdfast_entry f WHERE f.store = $1 AND f.index = k.index
                     AND f.key = k.key ORDER BY f.id LIMIT \(limits.serverRows)) AS e
                     """, .integer(store), .integers(needs.indexKeys.map(\.index.id)),
-                    .byteArrays(needs.indexKeys.map(\.key))))
+                    .byteArrays(needs.indexKeys.map(\.key))
+                ).repeated)
         }
         if statements.isEmpty { return state }
         var answers = try run(statements, "reading from")[...]

@@ -24,10 +24,10 @@ final class StateFollower: Sendable {
     }
 
     /// Somebody reads a state that may be so old.
-    func want() {
+    func want(at now: UInt64) {
         // Who allows less asks by himself.
         if age < 2 * Self.shortest { return }
-        wanted.store(Connection.now(), ordering: .relaxed)
+        wanted.store(now, ordering: .relaxed)
         guard isResting.load(ordering: .relaxed), isResting.exchange(false, ordering: .acquiringAndReleasing) else {
             return
         }

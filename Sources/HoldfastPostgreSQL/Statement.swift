@@ -8,6 +8,8 @@ struct Statement {
     /// Where each parameter begins among the bytes.
     private(set) var offsets: [Int] = []
     private(set) var bytes: [UInt8] = []
+    /// Whether it is worth preparing: its text is one of a few, which are run again and again.
+    private(set) var isRepeated = false
 
     init(_ sql: String, _ parameters: Parameter...) { self.init(sql, parameters) }
 
@@ -28,6 +30,12 @@ struct Statement {
             bytes += part.bytes
         }
         sql = "WITH \(texts.joined(separator: ", ")) \(last)"
+    }
+
+    var repeated: Statement {
+        var statement = self
+        statement.isRepeated = true
+        return statement
     }
 
     /// Its text where so many parameters come before its own. It has a "$" nowhere else.

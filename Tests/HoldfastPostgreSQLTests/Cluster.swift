@@ -21,6 +21,8 @@ final class Cluster: Sendable {
     func start() { _ = Self.run("start", folder) }
     func crash() { _ = Self.run("crash", folder) }
     func stop() { _ = Self.run("stop", folder) }
+    /// The URL of a pgbouncer in front of it, which gives out sessions by transaction.
+    func pool() -> String { Self.run("pool", folder) }
     /// It says nothing until it is resumed, and then goes on with what it did.
     func pause() { _ = Self.run("pause", folder) }
     func resume() { _ = Self.run("resume", folder) }

@@ -57,7 +57,7 @@ import Testing
         guard case .stored = try first.commit() else { throw HoldfastError(.internal, "nobody was before it") }
         guard case .overtaken = try second.commit() else { throw HoldfastError(.internal, "somebody was before it") }
         // The next attempt asks for what is there.
-        #expect(other.states.row(within: .max) == nil)
+        #expect(other.states.row == nil)
         #expect(try other.text("a") == "{1}")
         #expect(try other.text("gone") == nil)
         let snapshot = try other.beginSnapshot()
@@ -188,10 +188,10 @@ import Testing
 
     @Test func `an answer that comes late tells nothing new`() throws {
         let (one, other) = try pair("answers")
-        let older = try #require(one.states.row(within: .max))
+        let older = try #require(one.states.row)
         try one.store(["a": "1"], at: 2)
         one.states.note(older, at: Connection.now())
-        #expect(one.states.row(within: .max)?.head == 2)
+        #expect(one.states.row?.head == 2)
         try one.close(head: 0)
         try other.close(head: 0)
     }

@@ -244,8 +244,8 @@ import Testing
         storage.states.note(row, at: now)
         storage.states.forget()
         storage.states.note(row, at: now - 60_000_000_000)
-        #expect(storage.states.row(within: 30_000_000_000) == nil)
-        #expect(storage.states.row(within: .max) != nil)
+        #expect(storage.states.token(since: now - 30_000_000_000) == nil)
+        #expect(storage.states.token(since: 0) != nil)
         try storage.close(head: 1)
     }
 
