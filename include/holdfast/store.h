@@ -63,10 +63,10 @@ typedef struct hf_store hf_store;
  *   "lock_timeout_ms": 0..86400000 (5000)  SQLite: how long to wait for a process that is just opening,
  *                                          recovering or closing the store; another open in this process
  *                                          is refused at once. On a server: how long a connection may take,
- *                                          a second at least, and how long a commit that was under way when
- *                                          its connection was lost is looked up. Nothing else waits for a
- *                                          server that is gone: calls end at once with HF_IO, opening with
- *                                          HF_CANNOT_OPEN
+ *                                          a second at least, and how long a commit whose connection was lost
+ *                                          on the way is looked up, for which those behind it wait, too.
+ *                                          Nothing else waits for a server that is gone: calls end at once
+ *                                          with HF_IO, opening with HF_CANNOT_OPEN
  *   "idempotency_max_age_ms": 0..2^53 (604800000)  how long idempotency keys are kept,
  *   "idempotency_max_count": 0..2^31 (100000)      and at most how many; ages are counted
  *                                          steadily while the store is open, by the calendar in between

@@ -140,3 +140,14 @@ def test_an_empty_text_is_not_replaced(documents: Documents) -> None:
         expression = {operator: {"input": "$a", "find": "", "replacement": "x"}}
         with pytest.raises(holdfast.InvalidQueryError, match="cannot find an empty string"):
             documents.aggregate([{"$set": {"a": expression}}])
+
+
+@pytest.mark.parametrize("stage", ["$sort", "$project", "$addFields"])
+def test_the_score_of_a_text_is_for_queries_and_for_no_stage(documents: Documents, stage: str) -> None:
+    score: Any = {"score": {"$meta": "textScore"}}
+    documents.create_index("title", kind="text")
+    documents.save({"_id": "1", "title": "Gloria"})
+    text: Any = {"$text": {"$search": "gloria"}}
+    assert documents.find(text, sort=score, fields=score)[0]["score"] > 0
+    with pytest.raises(holdfast.InvalidQueryError):
+        documents.aggregate([{"$match": text}, {stage: score}])
