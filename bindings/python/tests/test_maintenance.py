@@ -89,6 +89,44 @@ def test_a_restored_store_is_the_backup_and_goes_on(path: str, tmp_path: Path) -
         assert store.position.split(":")[0] != position.split(":")[0]
 
 
+def test_keys_and_durable_subscriptions_are_in_a_backup_and_in_no_export(path: str, tmp_path: Path) -> None:
+    runs: list[str] = []
+    told: list[Any] = []
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        store.subscribe("mailer", "songs").close()
+        store.transact(lambda: songs.save({"id": "before"}), idempotency_key="request")
+        store.backup(tmp_path / "copy.db")
+        with store.subscribe("mailer", "songs") as changes:
+            songs.save({"id": "undone"})
+            while len(told) < 2:
+                told += [change.id for change in changes.next(120)]
+            assert told == ["before", "undone"]
+        store.export_lines(tmp_path / "lines")
+    holdfast.restore(tmp_path / "copy.db", tmp_path / "restored.db")
+    with holdfast.open(tmp_path / "restored.db") as store:
+        with store.subscribe("mailer", "songs") as changes:
+            assert [change.id for change in changes.next(120)] == ["before"]
+        store.transact(lambda: runs.append("restored"), idempotency_key="request")
+    with holdfast.open(tmp_path / "imported.db") as store:
+        store.import_lines(tmp_path / "lines")
+        with store.subscribe("mailer", "songs") as changes:
+            store.repository("songs").save({"id": "next"})
+            assert [change.id for change in changes.next(120)] == ["next"]
+        store.transact(lambda: runs.append("imported"), idempotency_key="request")
+    assert runs == ["imported"]
+
+
+def test_only_the_lock_file_stays_beside_a_closed_store_and_may_be_deleted(path: str) -> None:
+    with holdfast.open(path) as store:
+        store.repository("songs").save({"id": "a"})
+    (beside,) = set(Path(path).parent.glob(Path(path).name + "?*"))
+    assert beside.name == Path(path).name + "-lock"
+    beside.unlink()
+    with holdfast.open(path) as store:
+        assert store.repository("songs").ids() == ["a"]
+
+
 def test_a_restore_does_not_mix_in_the_log_of_a_killed_process(path: str, tmp_path: Path) -> None:
     with holdfast.open(path) as store:
         store.repository("songs").save({"id": "a"})
@@ -271,6 +309,17 @@ def test_an_upgrade_is_no_part_of_a_transaction(path: str) -> None:
             store.upgrade({0: rename})
         asyncio.run(awaited())
         assert store.schema_version is None and songs["a"] == {"id": "a", "name": "Gloria"}
+
+
+def test_a_store_whose_repositories_came_before_its_upgrade_is_not_new(path: str) -> None:
+    steps: list[int] = []
+    for before in (False, True):
+        with holdfast.open(f"{path}-{before}") as store:
+            if before:
+                store.repository("songs")
+            store.upgrade({0: lambda _: steps.append(0), 1: lambda _: steps.append(1)})
+            assert store.schema_version == 2
+        assert steps == ([0, 1] if before else [])
 
 
 def test_an_upgrade_that_was_killed_goes_on_with_its_step(path: str) -> None:

@@ -146,3 +146,15 @@ def test_the_feed_tells_commits_of_every_size(store: holdfast.Store, songs: Any)
     batch = store.changes_since(begin)
     assert [len(commit.changes) for commit in batch.commits] == counts + [1] * len(lengths)
     assert [len(commit.changes[0].id) for commit in batch.commits[len(counts) :]] == lengths
+
+
+def test_two_processes_with_one_durable_name_each_hear_everything(path: str) -> None:
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        store.subscribe("mailer", "songs").close()
+        mailers = [start_program(MAILER, path) for _ in range(2)]
+        assert [mailer.wait_for_line() for mailer in mailers] == ["ready", "ready"]
+        songs.save_many([{"id": "first"}, {"id": "last"}])
+        for mailer in mailers:
+            assert [mailer.wait_for_line() for _ in range(3)] == ["first", "last", "acknowledged"]
+            assert mailer.wait().returncode == 0
