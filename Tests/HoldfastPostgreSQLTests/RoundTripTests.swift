@@ -74,7 +74,7 @@ import Testing
         _ = try client.store.close(timeoutMilliseconds: nil)
     }
 
-    @Test func `what a transaction reads first takes one round trip, and what it stores another`() throws {
+    @Test func `a transaction that reads what is not cached takes one round trip more, for its snapshot`() throws {
         let (client, other) = (try Client("first"), try Client("first"))
         for id in 0..<60 { try other.perform(.save, Self.change("a\(id)", 0)) }
         for isolation in [Isolation.serializable, .snapshot] {
@@ -86,7 +86,7 @@ import Testing
                 #expect(try client.read(id, in: transaction) == Self.change(id, 0))
                 _ = try transaction.commit()
             }
-            #expect(reading == 1)
+            #expect(reading == 2)
             let writing = try client.roundTrips { round in
                 let transaction = try client.store.begin(options)
                 let id = "a\(isolation == .snapshot ? 26 + round : 20 + round)"
@@ -95,7 +95,8 @@ import Testing
                 _ = try transaction.commit()
                 #expect(try other.read(id) == Self.change(id, 1))
             }
-            #expect(writing == 2)
+            // With the end of the snapshot, which nobody waits for.
+            #expect(writing == 4)
         }
         // What is not there is read as that.
         let missing = try client.store.begin()
@@ -104,30 +105,6 @@ import Testing
         try client.perform(.save, Self.change("b", 1), in: missing)
         let error = #expect(throws: HoldfastError.self) { try missing.commit() }
         #expect(error?.status == .conflict)
-        _ = try client.store.close(timeoutMilliseconds: nil)
-        _ = try other.store.close(timeoutMilliseconds: nil)
-    }
-
-    @Test(arguments: ["a", "b"])
-    func `what a transaction reads next is of the state that it has read first, or a conflict`(
-        _ changed: String
-    ) throws {
-        let (client, other) = (try Client("next \(changed)"), try Client("next \(changed)"))
-        for id in ["a", "b", "c"] { try other.perform(.save, Self.change(id, 0)) }
-        let transaction = try client.store.begin()
-        #expect(try client.read("a", in: transaction) == Self.change("a", 0))
-        try other.perform(.save, Self.change(changed, 1))
-        if changed == "a" {
-            let error = #expect(throws: HoldfastError.self) { try client.read("c", in: transaction) }
-            #expect(error?.status == .conflict)
-        } else {
-            #expect(try client.read("c", in: transaction) == Self.change("c", 0))
-            // From here on a snapshot keeps it.
-            try other.perform(.save, Self.change("a", 2))
-            #expect(try client.read("b", in: transaction) == Self.change("b", 1))
-            #expect(try client.read("a", in: transaction) == Self.change("a", 0))
-            _ = try transaction.commit()
-        }
         _ = try client.store.close(timeoutMilliseconds: nil)
         _ = try other.store.close(timeoutMilliseconds: nil)
     }

@@ -57,11 +57,6 @@ struct TransactionView {
         }
         let cache = cache
         let check = names.check(of: key.repository)
-        if let found = try fetchNewest(key, check, requiresSound: requiresSound, note) {
-            if isOutdated { cache.countMiss(table) }
-            record(key, version)
-            return found
-        }
         let found = try read { snapshot throws(HoldfastError) in
             version = 0
             // What others have committed has left most entries as they were.
@@ -129,37 +124,6 @@ struct TransactionView {
         reads = ReadSet(snapshot: head, in: acquired.history)
         mustConfirm = known != nil
         return true
-    }
-
-    /// The first read of a server: the entity and the state that is read from here on, in one round trip, and without a snapshot that
-    /// the server would have to keep. Nil where one was taken before, or the server has to be waited for.
-    private mutating func fetchNewest(
-        _ key: EntityKey, _ check: EntityCheck?, requiresSound: Bool,
-        _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
-    ) throws(HoldfastError) -> Bool? {
-        guard storage.isRemote, shared == nil else { return nil }
-        let history = pool.history
-        let known = cache.known
-        var isFound: Bool?
-        do throws(HoldfastError) {
-            try storage.fetchNewest(key, since: known) { read throws(HoldfastError) in
-                cache.advance(to: read, in: history, since: known)
-                guard let token = read.token else { return }
-                let acquired = try pool.acquire(at: read.sequence, token)
-                guard acquired.history == history else { return pool.release(acquired) }
-                hold(acquired)
-                reads = ReadSet(snapshot: read.sequence, in: history)
-                isFound = read.entity != nil
-                guard let view = read.entity else { return }
-                let isSound = check?.isSound(view) ?? true
-                if requiresSound, !isSound, let check { throw check.refusal(of: view) }
-                try visit(view.version, view.body)
-                if isSound { cache.fill(key, at: read.sequence, token, version: view.version, view.body) }
-            }
-        } catch {
-            guard isFound == nil, [.historyLost, .busy].contains(error.status) else { throw error }
-        }
-        return isFound
     }
 
     /// Runs `body` on the snapshot; again from its beginning if the snapshot is taken back meanwhile.
