@@ -121,10 +121,11 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def in_a_fresh_root(packages: Path, script: str, *more: str) -> str:
-    """Runs a script in a Debian root that is made for it and goes with it."""
+    """Runs a script in a Debian root that is made for it and goes with it, and knows of no library but its own."""
+    environment = f"env --unset=HOLDFAST_LIBRARY VERSION={VERSION}"
     hooks = [
         f"--customize-hook=copy-in {packages} /",
-        f'--customize-hook=VERSION={VERSION} chroot "$1" sh -e /packages/{script}',
+        f'--customize-hook={environment} chroot "$1" sh -e /packages/{script}',
     ]
     return run("mmdebstrap", "--variant=apt", *more, *hooks, "bookworm", "/dev/null")
 
