@@ -30,40 +30,18 @@ extension Connection {
         _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         guard let cached = scan.cached, scan.parts != .key else { return try walk(scan, body) }
-        // Where the cache has an entity, its row need not be looked up; where it has not, a statement of its own for the row
-        // takes longer than the join. So it is asked as long as it has most of them.
         var keys = scan
         keys.parts = .key
-        var (found, missing) = (0, 0)
-        var behind: IndexScan.Position?
+        var lookup = CachedLookup(cached, ofWhatIsThere: true)
         try walk(keys) { key, entry throws(HoldfastError) in
-            let given = scan.parts == .entity ? UnsafeRawBufferPointer(start: nil, count: 0) : key
-            let answer = try cached.lend(entry.id) { view throws(HoldfastError) in try body(given, view) }
-            if let answer {
-                found += 1
-                return answer
+            try lookup.lend(key, entry, on: self) { view throws(HoldfastError) in
+                try body(scan.parts == .entity ? UnsafeRawBufferPointer(start: nil, count: 0) : key, view)
             }
-            guard try lendRow(of: entry, { view throws(HoldfastError) in try body(given, view) }) else { return false }
-            missing += 1
-            if missing <= found + 2 { return true }
-            behind = IndexScan.Position(key: Array(key), id: EntityID(unchecked: Array(entry.id)))
-            return false
         }
-        guard let behind else { return }
+        guard let behind = lookup.behind else { return }
         var rest = scan
         rest.after = behind
         try walk(rest, body)
-    }
-
-    /// Lends the entity to which an entry leads, if it is there: the join leaves out what is not.
-    private func lendRow(
-        of entry: EntityView, _ body: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) -> Bool {
-        let statement = try statement(.fetchRow)
-        defer { statement.reset() }
-        try statement.bind(1, entry.number)
-        guard try statement.step() else { return true }
-        return try body(statement.entity(entry.id, version: 0, text: 1))
     }
 
     private func walk(

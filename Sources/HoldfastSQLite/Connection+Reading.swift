@@ -34,6 +34,23 @@ extension Connection {
     }
 
     func scan(_ scan: EntityScan, _ body: (EntityView) throws(HoldfastError) -> Bool) throws(HoldfastError) {
+        guard let cached = scan.cached, scan.behindNumber == nil else { return try walk(scan, body) }
+        let noKey = UnsafeRawBufferPointer(start: nil, count: 0)
+        var lookup = CachedLookup(cached, ofWhatIsThere: false)
+        try walk(scan, idsAlone: true) { entry throws(HoldfastError) in
+            try lookup.lend(noKey, entry, on: self, to: body)
+        }
+        guard let behind = lookup.behind, let range = scan.range.rest(behind: behind.id, isReversed: scan.isReversed)
+        else { return }
+        var rest = scan
+        rest.range = range
+        try walk(rest, body)
+    }
+
+    /// With `idsAlone` entities are lent without their texts.
+    private func walk(
+        _ scan: EntityScan, idsAlone: Bool = false, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
         var last = ""
         let pagesBefore = pageBytes
         var isPiece = false
@@ -44,7 +61,8 @@ extension Connection {
                 try scan.range.upper.withBytes { upper throws(HoldfastError) in
                     let bounds = Query.Bounds(scan.range)
                     let statement = try statement(
-                        scan.behindNumber == nil ? .scan(bounds, isReversed: scan.isReversed) : .scanRows)
+                        scan.behindNumber == nil
+                            ? .scan(bounds, isReversed: scan.isReversed, idsAlone: idsAlone) : .scanRows)
                     defer { statement.reset() }
                     try statement.bind(1, scan.repository)
                     if let number = scan.behindNumber {
@@ -56,11 +74,15 @@ extension Connection {
                     while try statement.step() {
                         // One that is no text is as good as none.
                         let id = statement.text(0) ?? UnsafeRawBufferPointer(start: nil, count: 0)
-                        guard let number = statement.integer(3) else {
+                        guard let number = statement.integer(1) else {
                             last = String(decoding: id, as: UTF8.self)
                             throw corrupt("a record")
                         }
-                        guard try body(statement.entity(id, version: 1, text: 2, number: number)) else {
+                        let view =
+                            idsAlone
+                            ? EntityView(id: id, number: number)
+                            : statement.entity(id, version: 2, text: 3, number: number)
+                        guard try body(view) else {
                             isPiece = true
                             return
                         }

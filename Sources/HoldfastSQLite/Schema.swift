@@ -116,6 +116,7 @@ enum Query: Int, CaseIterable {
     case begin, beginImmediate, commit, rollback
     case rowBounds, rowOwner, scanRows
     case scanAll, scanFrom, scanRange, scanAllReversed, scanFromReversed, scanRangeReversed
+    case idsAll, idsFrom, idsRange, idsAllReversed, idsFromReversed, idsRangeReversed
     case head, meta, repositories, indexes, fetch, fetchRow, commitLog, commitLogSizes, idempotency
     case upsert, updateRow, rowNumber, delete, deleteSome, insertCommitLog
     case setRepository, setIndex, removeIndex, insertIdempotency, setMeta
@@ -139,7 +140,7 @@ enum Query: Int, CaseIterable {
         case .rowBounds: "SELECT (SELECT min(number) FROM holdfast_entity), (SELECT max(number) FROM holdfast_entity)"
         case .rowOwner: "SELECT repository, number FROM holdfast_entity WHERE number >= ?1 ORDER BY number LIMIT 1"
         case .scanRows:
-            "SELECT id, version, body, number FROM holdfast_entity NOT INDEXED WHERE repository = ?1 AND number > ?2 "
+            "SELECT id, number, version, body FROM holdfast_entity NOT INDEXED WHERE repository = ?1 AND number > ?2 "
                 + "ORDER BY number"
         case .scanAll: Self.scan(.none)
         case .scanFrom: Self.scan(.lower)
@@ -147,6 +148,13 @@ enum Query: Int, CaseIterable {
         case .scanAllReversed: Self.scan(.none) + " DESC"
         case .scanFromReversed: Self.scan(.lower) + " DESC"
         case .scanRangeReversed: Self.scan(.both) + " DESC"
+        // The index of ids has the rows' numbers, too.
+        case .idsAll: Self.scan(.none, "")
+        case .idsFrom: Self.scan(.lower, "")
+        case .idsRange: Self.scan(.both, "")
+        case .idsAllReversed: Self.scan(.none, "") + " DESC"
+        case .idsFromReversed: Self.scan(.lower, "") + " DESC"
+        case .idsRangeReversed: Self.scan(.both, "") + " DESC"
         case .commitLog:
             "SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > ?1 ORDER BY sequence"
         // The length is in the row's header: what the row holds is not read.
@@ -199,22 +207,25 @@ extension Query {
         }
     }
 
-    static func scan(_ bounds: Bounds, isReversed: Bool) -> Query {
-        switch bounds {
-        case .none: isReversed ? .scanAllReversed : .scanAll
-        case .lower: isReversed ? .scanFromReversed : .scanFrom
-        case .both: isReversed ? .scanRangeReversed : .scanRange
+    static func scan(_ bounds: Bounds, isReversed: Bool, idsAlone: Bool) -> Query {
+        switch (bounds, isReversed) {
+        case (.none, false): idsAlone ? .idsAll : .scanAll
+        case (.none, true): idsAlone ? .idsAllReversed : .scanAllReversed
+        case (.lower, false): idsAlone ? .idsFrom : .scanFrom
+        case (.lower, true): idsAlone ? .idsFromReversed : .scanFromReversed
+        case (.both, false): idsAlone ? .idsRange : .scanRange
+        case (.both, true): idsAlone ? .idsRangeReversed : .scanRangeReversed
         }
     }
 
-    private static func scan(_ bounds: Bounds) -> String {
+    private static func scan(_ bounds: Bounds, _ more: String = ", version, body") -> String {
         let condition =
             switch bounds {
             case .none: ""
             case .lower: " AND id >= ?2"
             case .both: " AND id >= ?2 AND id < ?3"
             }
-        return "SELECT id, version, body, number FROM holdfast_entity WHERE repository = ?1\(condition) ORDER BY id"
+        return "SELECT id, number\(more) FROM holdfast_entity WHERE repository = ?1\(condition) ORDER BY id"
     }
 }
 

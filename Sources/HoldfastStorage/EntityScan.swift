@@ -12,6 +12,8 @@ public struct EntityScan: Sendable {
     /// Not nil: entities come as they lie in the storage, those behind the one of this number, and not by their ids. For a
     /// whole repository alone, of a snapshot that says it pays.
     public var behindNumber: Int64?
+    /// As `IndexScan.cached`, where they come by their ids.
+    package var cached: (any CachedEntities)?
 
     public init(
         _ repository: RepositoryID, _ range: KeyRange = .all, isReversed: Bool = false, filter: Filter = .all

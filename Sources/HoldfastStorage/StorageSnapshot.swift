@@ -69,7 +69,8 @@ public protocol StorageSnapshot: AnyObject, Sendable {
         _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError)
 
-    /// Whether each entity that a walk along an index leads to is looked up by itself, so that `IndexScan.cached` saves that.
+    /// Whether each entity that a walk along an index, or along ids, leads to is looked up by itself, so that
+    /// `IndexScan.cached` and `EntityScan.cached` save that.
     /// By default not.
     var asksForCached: Bool { get }
 

@@ -3,14 +3,15 @@
  *
  * It is on by itself. What hf_repository_fetch and its like read from the storage is taken in, up to the
  * store's "cache_bytes"; beyond that, what was used longest ago goes. In a store's file a query that goes
- * along an index takes entities from here, too, which count as hits, and takes in what it has to read as long
- * as that pushes out nothing. Whoever reads sees what he would see without it: never what is not committed,
- * never what is older than the last commit completed by any process before the read began, and in a
- * transaction never what is newer than its snapshot. A commit of this process brings the entries that it
- * changes up to date and takes deleted ones out; one of another process takes out those that it changed, at
- * the next read. After more than a thousand of those, and after what a program has written that is none of
- * this library's, the cache is emptied. A rollback and a write that is refused leave it as it was; a COMMIT
- * that fails in the storage empties it. That there is no entity of an id is never remembered.
+ * along an index or a range of ids takes entities from here, too, which count as hits; along an index it
+ * takes in what it has to read as long as that pushes out nothing. Whoever reads sees what he would see
+ * without it: never what is not committed, never what is older than the last commit completed by any process
+ * before the read began, and in a transaction never what is newer than its snapshot. A commit of this process
+ * brings the entries that it changes up to date and takes deleted ones out; one of another process takes out
+ * those that it changed, at the next read. After more than a thousand of those, and after what a program has
+ * written that is none of this library's, the cache is emptied. A rollback and a write that is refused leave
+ * it as it was; a COMMIT that fails in the storage empties it. That there is no entity of an id is never
+ * remembered.
  *
  * Policies. At first all repositories share one general list. A repository that was opened with the option
  * "cache" (see hf_repository_open) has a list of its own:

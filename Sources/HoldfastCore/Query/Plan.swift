@@ -179,10 +179,11 @@ struct Plan: Sendable {
 
 extension Plan.Part {
     /// Lends the entities in ranges of ids until `body` answers false. `after` is the id behind which an earlier walk goes
-    /// on, and `number` the one where they come as they lie. Those that do not match the filter may be left out.
+    /// on, and `number` the one where they come as they lie. Those that do not match the filter may be left out. `cached`:
+    /// where entities in ranges of ids may be before the storage is asked.
     func walk(
-        _ repository: RepositoryID, on snapshot: any StorageSnapshot, after: EntityID?, behind number: Int64,
-        filter: Filter,
+        _ repository: RepositoryID, on snapshot: any StorageSnapshot, cached: CachedWalk?, after: EntityID?,
+        behind number: Int64, filter: Filter,
         _ body: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         if isAsTheyLie {
@@ -193,7 +194,8 @@ extension Plan.Part {
         var goesOn = true
         for range in isReversed ? ranges.reversed() : ranges where goesOn {
             guard let rest = range.rest(behind: after, isReversed: isReversed) else { continue }
-            let scan = EntityScan(repository, rest, isReversed: isReversed, filter: filter)
+            var scan = EntityScan(repository, rest, isReversed: isReversed, filter: filter)
+            scan.cached = cached
             try snapshot.scan(scan) { view throws(HoldfastError) in
                 goesOn = try body(view)
                 return goesOn

@@ -69,6 +69,8 @@ package struct QueryScan {
     private var goesOn = true
     /// Whether the index tells all that is wanted: then no entity is read.
     private var readsKeysAlone = false
+    /// Whether there may be room in the cache for what is read.
+    private var fills = false
     /// What is walked instead where leaping does not pay.
     private var plainPlan: Plan?
     /// How many entries were met while it leapt.
@@ -107,39 +109,36 @@ package struct QueryScan {
         defer { self = scan }
         if plainPlan != nil { try scan.leap(repository, check, on: snapshot, visit) }
         let plan = scan.plan
+        let cached = cache.flatMap { scan.cachedWalk($0, repository, on: snapshot) }
         if scan.hasWalked || !scan.goesOn {
             // Only own writes are left, or nothing is wanted just now.
         } else if plan.isByID {
             try plan.parts[0].walk(
-                repository, on: snapshot, after: scan.stopped?.id, behind: scan.stoppedNumber, filter: filter
+                repository, on: snapshot, cached: cached, after: scan.stopped?.id, behind: scan.stoppedNumber,
+                filter: filter
             ) { view throws(HoldfastError) in
                 let isOverlaid = try scan.visitOwn(upTo: view.id, visit)
                 return scan.goesOn ? try scan.meet(noKey, view, check, isOverlaid: isOverlaid, visit) : false
             }
         } else {
             let overlaid = Set(own.map(\.key.id))
-            let cached = cache.flatMap { cachedWalk($0, repository, on: snapshot) }
-            var fills = cached != nil
-            func visitAndFill(_ view: EntityView) throws(HoldfastError) -> Bool {
-                if fills, !view.isCached { fills = cached!.fill(from: snapshot, view) }
-                return try visit(view)
-            }
-            func meet(_ key: UnsafeRawBufferPointer, _ view: EntityView) throws(HoldfastError) -> Bool {
-                if overlaid.isEmpty && !plan.meetsTwice { return try scan.meet(key, view, check, visitAndFill) }
-                let id = EntityID(unchecked: Array(view.id))
-                if plan.meetsTwice, !scan.met.insert(id).inserted { return true }
-                return try scan.meet(key, view, check, isOverlaid: overlaid.contains(id), visitAndFill)
-            }
+            scan.fills = cached != nil
             for number in plan.parts.indices.dropFirst(scan.part) where scan.goesOn {
                 if number > scan.part { (scan.part, scan.stopped) = (number, nil) }
                 if let index = plan.parts[number].index {
                     try plan.parts[number].walk(
                         index, of: repository, on: snapshot, keysAlone: readsKeysAlone, cached: cached,
-                        after: scan.stopped, meet)
+                        after: scan.stopped
+                    ) { key, view throws(HoldfastError) in
+                        try scan.meet(key, view, check, over: overlaid, cached, snapshot, visit)
+                    }
                 } else {
                     try plan.parts[number].walk(
-                        repository, on: snapshot, after: scan.stopped?.id, behind: scan.stoppedNumber, filter: filter
-                    ) { view throws(HoldfastError) in try meet(noKey, view) }
+                        repository, on: snapshot, cached: cached, after: scan.stopped?.id, behind: scan.stoppedNumber,
+                        filter: filter
+                    ) { view throws(HoldfastError) in
+                        try scan.meet(noKey, view, check, over: overlaid, cached, snapshot, visit)
+                    }
                 }
             }
         }
@@ -311,6 +310,26 @@ package struct QueryScan {
         return goesOn
     }
 
+    /// The same of a candidate along an index, which may come twice. What is read for the answer is taken into the cache. (A
+    /// function of its own, because one within `run` that another captures checks each access to what it captures.)
+    private mutating func meet(
+        _ key: UnsafeRawBufferPointer, _ view: EntityView, _ check: EntityCheck, over overlaid: Set<EntityID>,
+        _ cached: CachedWalk?, _ snapshot: any StorageSnapshot, _ visit: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) -> Bool {
+        var isOverlaid = false
+        if !overlaid.isEmpty || plan.meetsTwice {
+            let id = EntityID(unchecked: Array(view.id))
+            if plan.meetsTwice, !met.insert(id).inserted { return true }
+            isOverlaid = overlaid.contains(id)
+        }
+        var fills = fills
+        defer { self.fills = fills }
+        return try meet(key, view, check, isOverlaid: isOverlaid) { view throws(HoldfastError) in
+            if fills, let cached, !view.isCached { fills = cached.fill(from: snapshot, view) }
+            return try visit(view)
+        }
+    }
+
     /// Stops, if it can be said where: at a damaged entity it may not, and behind one without an id nobody could go on.
     private mutating func pause(_ key: UnsafeRawBufferPointer, _ view: EntityView) {
         guard !view.id.isEmpty, let here = try? position(key, view) else { return }
@@ -320,12 +339,12 @@ package struct QueryScan {
     }
 
     /// What the cache has of what is walked, where each entity is wanted as a whole, which is then looked at, too, and can be
-    /// taken in.
+    /// taken in. Where all entities are walked, most are in no cache.
     private func cachedWalk(
         _ cache: EntityCache, _ repository: RepositoryID, on snapshot: any StorageSnapshot
     ) -> CachedWalk? {
         guard snapshot.asksForCached, wantsBodies, !skipsDamaged,
-            plan.parts.allSatisfy({ $0.index != nil && $0.search == nil })
+            plan.parts.allSatisfy({ $0.search == nil && !$0.isEverything })
         else { return nil }
         return CachedWalk(cache, repository, at: snapshot.sequence)
     }

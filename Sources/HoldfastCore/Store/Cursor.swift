@@ -103,7 +103,9 @@ public final class Cursor: Sendable {
     /// Goes on with the scan. The first time it may find that it comes in another order than is asked for; then it
     /// sorts the ids of all that match.
     private func walk(_ wanted: UInt64, _ state: inout State, _ list: inout EntityList) throws(HoldfastError) {
-        let (skip, expected) = (state.skip, state.pieceBytes)
+        let (skip, expected, pieceBytes) = (
+            state.skip, state.pieceBytes, repository.store.environment.limits.pieceBytes
+        )
         var skipped: UInt64 = 0
         var sorter: Sorter?
         var piece = list
@@ -124,7 +126,7 @@ public final class Cursor: Sendable {
                 return true
             }
             try piece.append(view, options.projection, ranking)
-            return UInt64(piece.count) < wanted && piece.json.count < repository.store.environment.limits.pieceBytes
+            return UInt64(piece.count) < wanted && piece.json.count < pieceBytes
         }
         if sorter != nil {
             var ids = FoundIDs()

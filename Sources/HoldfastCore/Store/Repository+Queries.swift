@@ -223,14 +223,15 @@ extension Repository {
 }
 
 extension EntityList {
+    /// `ranking` is asked for where there is a projection: to copy it costs more than the rest does without one.
     mutating func append(
-        _ view: EntityView, _ projection: Projection?, _ ranking: TextRanking? = nil
+        _ view: EntityView, _ projection: Projection?, _ ranking: @autoclosure () -> TextRanking? = nil
     ) throws(HoldfastError) {
         guard let projection else { return try append(id: view.id, version: view.version, body: view.body) }
         // No more than the whole, and the scores.
         try Memory.ask(for: view.body.count)
         var text: [UInt8] = []
-        let score = projection.hasScores ? try ranking?.score(of: view.body) : nil
+        let score = projection.hasScores ? try ranking()?.score(of: view.body) : nil
         try projection.append(view.body, score: score, to: &text)
         try text.withBytes { bytes throws(HoldfastError) in try append(id: view.id, version: view.version, body: bytes)
         }

@@ -12,14 +12,17 @@ public final class TextBlock: @unchecked Sendable {
     /// How large the block is made at first, if anything is appended.
     private let expected: Int
 
+    private static let small = 64 << 10
+
     init(expecting bytes: Int) { expected = bytes }
 
     deinit { free(start) }
 
-    /// Makes room for so many bytes and the NUL.
+    /// Makes room for so many bytes and the NUL. What is small mostly grows on, and to move it costs more than memory that
+    /// is never touched.
     private func reserve(_ bytes: Int) throws(HoldfastError) {
         if bytes < capacity { return }
-        let wanted = max(bytes + 1, capacity * 2, expected)
+        let wanted = max(bytes + 1, capacity * (capacity < Self.small ? 4 : 2), expected)
         try Memory.ask(for: wanted - capacity)
         guard let grown = realloc(start, wanted) else {
             throw HoldfastError(.noMemory, "no memory for a result of \(wanted) bytes")
