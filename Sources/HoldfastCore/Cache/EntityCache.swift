@@ -88,11 +88,9 @@ package final class EntityCache: Sendable {
         guard let token else { return nil }
         let (now, hash) = (now(), table.hash(id))
         return try table.visiting { lend throws(HoldfastError) in
-            guard let seen = shown.see(token), let entity = table.find(id, hash), shown.isStill(seen),
-                !table.isExpired(entity, now)
-            else { return nil }
+            guard let (entity, head) = findNewest(table, id, hash, token, now) else { return nil }
             try lend(entity, visit)
-            return seen.head
+            return head
         }
     }
 
@@ -101,9 +99,12 @@ package final class EntityCache: Sendable {
         _ table: CacheTable, _ id: UnsafeRawBufferPointer, _ token: ChangeToken?, countsMiss: Bool = true,
         _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Look {
-        if let head = try lendNewestAtOnce(table, id, token, visit) { return .found(head: head) }
         let (now, hash) = (now(), table.hash(id))
         return try table.visiting { lend throws(HoldfastError) in
+            if let token, let (entity, head) = findNewest(table, id, hash, token, now) {
+                try lend(entity, visit)
+                return .found(head: head)
+            }
             let (look, entity) = state.withLock { state -> (Look, CacheState.Entity?) in
                 guard let token, state.token == token else { return (.outdated, nil) }
                 let entity = state.find(id, hash, at: table.index, now)
@@ -114,6 +115,17 @@ package final class EntityCache: Sendable {
             if let entity { try lend(entity, visit) }
             return look
         }
+    }
+
+    /// Without the lock, by whoever is visiting the table.
+    @inline(__always)
+    private func findNewest(
+        _ table: CacheTable, _ id: UnsafeRawBufferPointer, _ hash: UInt64, _ token: ChangeToken, _ now: UInt64
+    ) -> (entity: CacheTable.Entity, head: CommitSequence)? {
+        guard let seen = shown.see(token), let entity = table.find(id, hash), shown.isStill(seen),
+            !table.isExpired(entity, now)
+        else { return nil }
+        return (entity, seen.head)
     }
 
     /// The storage was asked for what was looked for in no state that is the newest.
@@ -127,9 +139,7 @@ package final class EntityCache: Sendable {
     ) throws(HoldfastError) -> Bool {
         let (now, hash) = (now(), table.hash(id))
         return try table.visiting { lend throws(HoldfastError) in
-            guard let seen = shown.see(at: sequence), let entity = table.find(id, hash), shown.isStill(seen),
-                !table.isExpired(entity, now), entity.pointee.version <= sequence
-            else { return false }
+            guard let entity = find(table, id, hash, at: sequence, now) else { return false }
             try lend(entity, visit)
             return true
         }
@@ -140,9 +150,12 @@ package final class EntityCache: Sendable {
         _ table: CacheTable, _ id: UnsafeRawBufferPointer, at sequence: CommitSequence,
         _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
-        if try lendAtOnce(table, id, at: sequence, visit) { return true }
         let (now, hash) = (now(), table.hash(id))
         return try table.visiting { lend throws(HoldfastError) in
+            if let entity = find(table, id, hash, at: sequence, now) {
+                try lend(entity, visit)
+                return true
+            }
             let entity = state.withLock { state -> CacheState.Entity? in
                 guard state.shows(sequence), let entity = state.find(id, hash, at: table.index, now),
                     entity.pointee.version <= sequence
@@ -156,6 +169,17 @@ package final class EntityCache: Sendable {
             try lend(entity, visit)
             return true
         }
+    }
+
+    /// Without the lock, by whoever is visiting the table.
+    @inline(__always)
+    private func find(
+        _ table: CacheTable, _ id: UnsafeRawBufferPointer, _ hash: UInt64, at sequence: CommitSequence, _ now: UInt64
+    ) -> CacheTable.Entity? {
+        guard let seen = shown.see(at: sequence), let entity = table.find(id, hash), shown.isStill(seen),
+            !table.isExpired(entity, now), entity.pointee.version <= sequence
+        else { return nil }
+        return entity
     }
 
     /// Takes in what was read from this snapshot, if there is memory for it.
