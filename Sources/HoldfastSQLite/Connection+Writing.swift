@@ -8,7 +8,7 @@ internal import HoldfastStorage
 extension Connection {
     func apply(_ batch: WriteBatch) throws(HoldfastError) {
         try applyRepositories(batch)
-        try apply(batch.changes, unless: batch.isUnwanted)
+        try applyChanges(batch)
         try applyIndexes(batch)
         try markCatalogue(batch)
         try append(batch.commitLog)
@@ -52,13 +52,19 @@ extension Connection {
         }
     }
 
-    private func apply(_ changes: [EntityChange], unless isUnwanted: (() -> Bool)?) throws(HoldfastError) {
-        for change in changes {
-            if isUnwanted?() ?? false { throw Interrupt.cancelled }
+    private func applyChanges(_ batch: WriteBatch) throws(HoldfastError) {
+        let noteNumbers = RowNumbers.areWorthwhile(batch.changes.count, in: batch.commitLog.count)
+        for change in batch.changes {
+            if batch.isUnwanted?() ?? false { throw Interrupt.cancelled }
             try change.key.id.bytes.withBytes { id throws(HoldfastError) in
                 guard let body = change.body else { return try run(.delete, change.key.repository, id) }
                 try body.withBytes { body throws(HoldfastError) in
-                    try put(change.key.repository, id, Int64(clamping: change.version), body)
+                    let (repository, version) = (change.key.repository, Int64(clamping: change.version))
+                    if noteNumbers {
+                        try put(repository, id, version, body)
+                    } else {
+                        try run(.upsert, repository, id, version, body)
+                    }
                 }
             }
         }

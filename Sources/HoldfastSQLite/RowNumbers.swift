@@ -20,6 +20,10 @@ struct RowNumbers {
     private var places: [Place] = []
     private let count: Int
 
+    /// With more changes a commit each, a batch is a load: rows that are new, and each would take the place of one that is written
+    /// again and again.
+    static func areWorthwhile(_ changes: Int, in commits: Int) -> Bool { changes <= 64 * commits }
+
     init(places count: Int) { self.count = min(count, 1 << 20) }
 
     /// The number of the row whose key has this hash, 0 if it was seen and its number is not known, and nil if another key was
