@@ -241,6 +241,9 @@ public struct Limits: Sendable, Equatable {
     public var backupLongestRest = 50_000_000
     /// Of so many entities the rows are remembered that were written, for those that are written again. At 1 of the last.
     public var knownRows = 4096
+    /// From so many commits in a row on, of one process alone, the connection that writes goes on reading between two of them,
+    /// for so many at most. At 1 never.
+    public var keptReads = 32
 
     // MARK: The PostgreSQL engine
 
@@ -369,7 +372,7 @@ extension Limits {
             ("checkpointShortRetry", \.checkpointShortRetry), ("checkpointLongRetry", \.checkpointLongRetry),
             ("copyPages", \.copyPages), ("rewriteBytes", \.rewriteBytes),
             ("backupPiece", \.backupPiece), ("backupRest", \.backupRest), ("backupLongestRest", \.backupLongestRest),
-            ("knownRows", \.knownRows),
+            ("knownRows", \.knownRows), ("keptReads", \.keptReads),
         ]
     }
 

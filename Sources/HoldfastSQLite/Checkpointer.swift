@@ -41,6 +41,7 @@ final class Checkpointer: Sendable {
     private let settings: Settings
     private let time: any TimeSource
     private let doubt: Doubt
+    private let keptRead: KeptRead
     private let check: @Sendable () throws(HoldfastError) -> Void
     private let isHeldUp: @Sendable () -> Bool
     private let takeBackCopies: @Sendable () -> Void
@@ -59,7 +60,7 @@ final class Checkpointer: Sendable {
 
     /// `isHeldUp`: whether this process is reading from the WAL although it was asked not to.
     init(
-        settings: Settings, time: any TimeSource, doubt: Doubt,
+        settings: Settings, time: any TimeSource, doubt: Doubt, keptRead: KeptRead,
         check: @escaping @Sendable () throws(HoldfastError) -> Void, isHeldUp: @escaping @Sendable () -> Bool,
         takeBackCopies: @escaping @Sendable () -> Void,
         connect: @escaping @Sendable () throws(HoldfastError) -> Connection
@@ -67,6 +68,7 @@ final class Checkpointer: Sendable {
         self.settings = settings
         self.time = time
         self.doubt = doubt
+        self.keptRead = keptRead
         self.check = check
         self.isHeldUp = isHeldUp
         self.takeBackCopies = takeBackCopies
@@ -133,6 +135,7 @@ final class Checkpointer: Sendable {
         let last = lastCommit.load(ordering: .acquiring)
         let due = last &+ UInt64(settings.limits.checkpointIdle)
         if frames.load(ordering: .relaxed) > 0 && now < due { return .sleep(until: min(due, retryAt ?? due)) }
+        keptRead.giveUpIdle()
         if frames.load(ordering: .relaxed) > 0 && retryAt == nil {
             checkpoint(.truncate, waiting: 0)
             return .again
@@ -187,7 +190,7 @@ final class Checkpointer: Sendable {
                     return nil
                 }
                 connection.setPatience(nanoseconds, settings.limits)
-                let result = try connection.checkpoint(kind)
+                let result = try keptRead.without { () throws(HoldfastError) in try connection.checkpoint(kind) }
                 // Notes how long the database's file is now; what is wrong is found before the next pass.
                 try? check()
                 copied.store(max(before, result.frames), ordering: .relaxed)

@@ -304,6 +304,21 @@ final class Connection: @unchecked Sendable {
 
     var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
+    // MARK: Reading between commits
+
+    /// Begins to read, and leaves it at that: from here on the connection is in a read transaction, also behind a COMMIT, until
+    /// `leave`. Answers whether it could.
+    func stay() -> Bool {
+        if let isThere = try? statement(.stay).step(), isThere { return true }
+        leave()
+        return false
+    }
+
+    /// In a forked child it does nothing, as `close`.
+    func leave() {
+        if isOpen, epoch == hfplatform_fork_epoch() { try? statement(.stay).reset() }
+    }
+
     // MARK: The write-ahead log
 
     enum Checkpoint {

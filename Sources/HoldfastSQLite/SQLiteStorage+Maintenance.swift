@@ -83,6 +83,7 @@ extension SQLiteStorage {
     private func compact(
         _ connection: Connection, unless end: Interrupt.Flag
     ) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+        keptRead.giveUp()
         try files.check(readers.walHeader)
         let before = try connection.databaseBytes()
         try connection.setCommitsAreSynced(true)

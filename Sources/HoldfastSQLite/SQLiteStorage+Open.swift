@@ -109,11 +109,12 @@ extension SQLiteStorage {
         }
         let readers = try ReaderPool(of: files, limits, connect: connectReader)
         let copies = PageCopies()
+        let keptRead = KeptRead(most: limits.keptReads)
         let checkpointer = Checkpointer(
             settings: Checkpointer.Settings(
                 limitBytes: Int(clamping: options.walLimitBytes), snapshotMaxAge: options.snapshotMaxAgeMilliseconds,
                 limits: limits),
-            time: environment.time, doubt: doubt,
+            time: environment.time, doubt: doubt, keptRead: keptRead,
             check: { () throws(HoldfastError) in try files.check(readers.walHeader) },
             isHeldUp: { readers.hasLingering }, takeBackCopies: { copies.takeBack() },
             connect: { () throws(HoldfastError) in
@@ -128,8 +129,7 @@ extension SQLiteStorage {
         return SQLiteStorage(
             path: path, writer: writer, readers: readers, checkpointer: checkpointer, doubt: doubt,
             files: files, storeLock: storeLock, queue: WriteQueue(storeLock, environment), traces: nil,
-            copies: copies,
-            walLimit: options.walLimitBytes,
+            copies: copies, keptRead: keptRead, walLimit: options.walLimitBytes,
             environment: environment, connectWriter: connectWriter)
     }
 
@@ -163,7 +163,7 @@ extension SQLiteStorage {
         }
         return SQLiteStorage(
             path: path, writer: nil, readers: readers, checkpointer: nil, doubt: Doubt(nil), files: files,
-            storeLock: storeLock, queue: nil, traces: traces, copies: PageCopies(),
+            storeLock: storeLock, queue: nil, traces: traces, copies: PageCopies(), keptRead: KeptRead(most: 1),
             walLimit: options.walLimitBytes, environment: environment, connectWriter: connectReader)
     }
 

@@ -45,13 +45,14 @@ public final class SQLiteStorage: Storage {
     /// Of a store that is only read.
     private let traces: SideFiles?
     let copies: PageCopies
+    let keptRead: KeptRead
     /// In bytes.
     let walLimit: Int
 
     init(
         path: String, writer: Connection?, readers: ReaderPool, checkpointer: Checkpointer?, doubt: Doubt,
         files: StoreFiles, storeLock: StoreLock, queue: WriteQueue?, traces: SideFiles?,
-        copies: PageCopies, walLimit: UInt64,
+        copies: PageCopies, keptRead: KeptRead, walLimit: UInt64,
         environment: Environment, connectWriter: @escaping @Sendable () throws(HoldfastError) -> Connection
     ) {
         location = path
@@ -65,6 +66,7 @@ public final class SQLiteStorage: Storage {
         self.queue = Lock(queue)
         self.traces = traces
         self.copies = copies
+        self.keptRead = keptRead
         self.walLimit = Int(clamping: walLimit)
         self.environment = environment
         self.connectWriter = connectWriter
@@ -164,6 +166,9 @@ public final class SQLiteStorage: Storage {
         }
     }
 
+    /// Whether no other process has written for a while.
+    var isAlone: Bool { queue.withLock { $0 }?.isAlone ?? false }
+
     /// A commit of another process was found.
     func noteOthers() { queue.withLock { $0 }?.noteOthers() }
 
@@ -175,27 +180,36 @@ public final class SQLiteStorage: Storage {
     private func takeBegunWrite() -> SQLiteWrite? { begunWrite.withLock { $0.take() } }
 
     private func writableConnection() throws(HoldfastError) -> Connection {
-        if writer.withLock({ $0?.cannotWrite ?? false }) { mustReopen.store(true, ordering: .relaxed) }
+        keptRead.use()
         // All connections: SQLite opens the WAL's index once for a whole process.
         if mustReopen.load(ordering: .relaxed) { try recover() }
-        return try writer.withLock { writer throws(HoldfastError) in
-            let connection = try usable(writer)
-            try files.checkNowAndThen(readers.walHeader)
-            return connection
+        var connection = try writer.withLock { writer throws(HoldfastError) in try usable(writer) }
+        if connection.cannotWrite {
+            mustReopen.store(true, ordering: .relaxed)
+            try recover()
+            connection = try writer.withLock { writer throws(HoldfastError) in try usable(writer) }
         }
+        try files.checkNowAndThen(readers.walHeader)
+        return connection
     }
 
     public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
         if durable { try syncNames() }
         // One that is not durable relies on nothing, but the checkpointer waits for it.
         if durable ? doubt.isElsewhere : doubt.wasElsewhere { try settleElsewhere() }
-        let begun = takeBegunWrite()
-        let connection = try writableConnection()
-        if let begun, connection.commitsAreSynced == durable { return begun }
-        // That can be changed outside a transaction alone.
-        begun?.rollback()
-        try connection.setCommitsAreSynced(durable)
-        return try SQLiteWrite(of: self, on: connection)
+        if let begun = takeBegunWrite() {
+            if begun.isSynced == durable { return begun }
+            // That can be changed outside a transaction alone.
+            begun.rollback()
+        }
+        do throws(HoldfastError) {
+            let connection = try writableConnection()
+            try connection.setCommitsAreSynced(durable)
+            return try SQLiteWrite(of: self, on: connection)
+        } catch {
+            keptRead.giveUp()
+            throw error
+        }
     }
 
     /// The end of a write transaction.
@@ -205,9 +219,11 @@ public final class SQLiteStorage: Storage {
             try connection.run(.commit, "committing to")
         } catch {
             doubt.arise()
+            keptRead.giveUp()
             connection.rollbackIfNeeded()
             throw error
         }
+        keptRead.rest()
         checkpointer?.noteCommit(frames: connection.walFrames)
     }
 
@@ -233,6 +249,8 @@ public final class SQLiteStorage: Storage {
             let connection = try usable(writer)
             try files.check(readers.walHeader)
             if doubt.lasts { throw Self.doubtful(location) }
+            keptRead.use()
+            defer { keptRead.rest() }
             do throws(HoldfastError) {
                 try connection.walFile?.sync()
             } catch {
@@ -264,6 +282,7 @@ public final class SQLiteStorage: Storage {
 
     private func reopenWriter() throws(HoldfastError) {
         try writer.withLock { writer throws(HoldfastError) in
+            keptRead.giveUp()
             writer?.close()
             writer = nil
             let connection = try files.open(readers.walHeader, by: connectWriter)
@@ -298,6 +317,7 @@ public final class SQLiteStorage: Storage {
         readers.close()
         try writer.withLock { writer throws(HoldfastError) in
             guard let connection = writer, let lock = storeLock.withLock({ $0 }) else { return }
+            keptRead.giveUp()
             if let damage { throw damage }
             // Whoever has another shared memory than this process may have the WAL in use, and only the next that opens
             // the store as the first finds out what it holds.
@@ -318,6 +338,7 @@ public final class SQLiteStorage: Storage {
         checkpointer?.stop()
         readers.close()
         writer.withLock { writer in
+            keptRead.giveUp()
             writer?.close()
             writer = nil
         }

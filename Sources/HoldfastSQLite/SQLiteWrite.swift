@@ -17,7 +17,7 @@ final class SQLiteWrite: StorageWrite {
         self.storage = storage
         self.connection = connection
         do throws(HoldfastError) {
-            try connection.run(.beginImmediate, "beginning a commit in")
+            try storage.keptRead.begin(on: connection)
             header = storage.readers.walHeader()
             if let known = storage.head(if: header) {
                 head = known
@@ -27,12 +27,16 @@ final class SQLiteWrite: StorageWrite {
                 connection.catalogueIsCurrent = false
             }
         } catch {
+            storage.keptRead.giveUp()
             connection.rollbackIfNeeded()
             throw error
         }
     }
 
     deinit { rollback() }
+
+    /// Whether its COMMIT includes a sync.
+    var isSynced: Bool { connection.commitsAreSynced }
 
     var changeToken: ChangeToken? { header.map { ChangeToken($0.words) } }
 
@@ -96,14 +100,19 @@ final class SQLiteWrite: StorageWrite {
 
     func apply(_ batch: WriteBatch) throws(HoldfastError) {
         try requireTransaction()
-        // Read anew by the next, whatever becomes of this.
-        if batch.changesCatalogue { connection.catalogueIsCurrent = false }
+        if batch.changesCatalogue {
+            // Read anew by the next, whatever becomes of this.
+            connection.catalogueIsCurrent = false
+            // No table can be dropped while a statement reads.
+            storage.keptRead.giveUp()
+        }
         try connection.apply(batch)
         if let last = batch.commitLog.last { newest = last.sequence }
     }
 
     func commit() throws(HoldfastError) -> WriteOutcome {
         isOpen = false
+        storage.keptRead.keep(connection) { storage.isAlone }
         try requireTransaction()
         try storage.commit(on: connection)
         // Another program may commit at once. If it has, the count has gone on by more than one.
@@ -125,7 +134,10 @@ final class SQLiteWrite: StorageWrite {
     }
 
     func rollback() {
-        if isOpen { connection.rollbackIfNeeded() }
+        if isOpen {
+            storage.keptRead.giveUp()
+            connection.rollbackIfNeeded()
+        }
         isOpen = false
     }
 }

@@ -113,7 +113,7 @@ enum Schema {
 
 /// The statements that a connection keeps prepared.
 enum Query: Int, CaseIterable {
-    case begin, beginImmediate, commit, rollback
+    case begin, beginImmediate, commit, rollback, stay
     case rowBounds, rowOwner, scanRows
     case scanAll, scanFrom, scanRange, scanAllReversed, scanFromReversed, scanRangeReversed
     case idsAll, idsFrom, idsRange, idsAllReversed, idsFromReversed, idsRangeReversed
@@ -128,6 +128,8 @@ enum Query: Int, CaseIterable {
         case .beginImmediate: "BEGIN IMMEDIATE"
         case .commit: "COMMIT"
         case .rollback: "ROLLBACK"
+        // Of what is always there, and at hand: it begins on the file's first page.
+        case .stay: "SELECT 1 FROM sqlite_schema"
         case .head: "SELECT max(sequence) FROM holdfast_log"
         case .meta: "SELECT value FROM holdfast_meta WHERE name = ?1"
         case .repositories:

@@ -66,6 +66,9 @@ final class WriteQueue: Sendable {
         }
     }
 
+    /// Whether this process writes without asking.
+    var isAlone: Bool { state.withLock { $0.position == nil } }
+
     /// Somebody else has written, or is just writing.
     func noteOthers() { state.withLock { $0.met = time.monotonicNanoseconds() } }
 
