@@ -115,6 +115,37 @@ static void losers_have_their_turn_one_after_the_other_in_the_order_in_which_the
     free_attempt(elsewhere);
 }
 
+/* As one whose key another has used meanwhile. */
+static void who_fails_by_anything_but_a_conflict_gives_up_its_turn_whoever_waits_for_the_commit(room r) {
+    hf_transaction *t = begin(r.store, "{\"idempotency_key\":\"used\"}");
+    save(r.things, t, "{\"id\":\"used\"}");
+    expect_ok(hf_transaction_commit, t, NULL);
+    hf_transaction_free(t);
+    attempt a[3];
+    for (int i = 0; i < 3; i++) {
+        hf_transaction *lost = loser(r, "hot");
+        expect_ok(hf_transaction_retry, lost, "{\"idempotency_key\":\"used\"}", &a[i].transaction,
+                  &a[i].turn);
+        hf_transaction_free(lost);
+    }
+    for (int i = 0; i < 2; i++) {
+        hf_future *outcome;
+        expect_turn(a[i], true);
+        save(r.things, a[i].transaction, "{\"id\":\"hot\",\"by\":1}");
+        if (i == 0) {
+            expect(HF_KEY_REUSED, hf_transaction_commit, a[i].transaction, NULL);
+        } else {
+            expect_ok(hf_transaction_submit_future, a[i].transaction, &outcome);
+            expect(HF_KEY_REUSED, hf_future_wait, outcome, NULL, 120000, NULL, NULL);
+            hf_future_free(outcome);
+        }
+        /* Once its end is told. */
+        expect(HF_OK, hf_future_wait, a[i + 1].turn, NULL, 0, NULL, NULL);
+    }
+    for (int i = 0; i < 3; i++)
+        free_attempt(a[i]);
+}
+
 static void who_loses_once_more_keeps_its_turn(room r) {
     attempt first = again(loser(r, "hot")), second = again(loser(r, "hot"));
     for (int i = 0; i < 3; i++) {
@@ -181,6 +212,7 @@ int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(many_that_change_one_entity_at_once_get_through_in_few_attempts),
         EACH_ENGINE(losers_have_their_turn_one_after_the_other_in_the_order_in_which_they_asked),
+        EACH_ENGINE(who_fails_by_anything_but_a_conflict_gives_up_its_turn_whoever_waits_for_the_commit),
         EACH_ENGINE(who_loses_once_more_keeps_its_turn),
         EACH_ENGINE(a_turn_that_lasts_long_holds_up_nobody_for_ever),
         EACH_ENGINE(nobody_waits_for_a_turn_in_a_store_that_closes),

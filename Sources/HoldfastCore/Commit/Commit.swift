@@ -24,7 +24,7 @@ public protocol CommitOwner: AnyObject, Sendable {
 
 /// A write set on its way through the queue: what it wants, what it relies on, and what became of it.
 public final class Commit: @unchecked Sendable {
-    // Sendable: the request is immutable, and so are `onStored` and `canBeGivenUp` from when it is queued. `stage`,
+    // Sendable: the request is immutable, and so are `onSettled` and `canBeGivenUp` from when it is queued. `stage`,
     // `batchBit` and `ownerLeads` are guarded by the queue's lock. What the leader finds (`commitIdentifier`, `outcome`,
     // `bodies`, `indexProgress`, `headBefore`) is written before `isDone` is released, and read by others after it was acquired.
 
@@ -59,8 +59,8 @@ public final class Commit: @unchecked Sendable {
     var canBeGivenUp = false
     var commitIdentifier: UInt64 = 0
 
-    /// Called when it is stored and visible.
-    var onStored: (@Sendable () -> Void)?
+    /// Called when it is stored and visible, or has failed by anything but a conflict: then it does not run again.
+    var onSettled: (@Sendable () -> Void)?
 
     // Its end.
     public private(set) var outcome: CommitOutcome?
@@ -139,6 +139,7 @@ public final class Commit: @unchecked Sendable {
     func end(_ outcome: CommitOutcome) {
         self.outcome = outcome
         done.store(true, ordering: .releasing)
-        if let onStored, case .success = outcome { onStored() }
+        if case .failure(let error) = outcome, error.status == .conflict { return }
+        onSettled?()
     }
 }

@@ -260,7 +260,7 @@ public final class Transaction: Sendable {
             if owner == nil { discard(&state) } else { state.submitted = commit }
             if let ticket = state.ticket {
                 let retries = store.retries
-                commit.onStored = { retries.leave(ticket) }
+                commit.onSettled = { retries.leave(ticket) }
             }
             return commit
         }

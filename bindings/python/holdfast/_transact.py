@@ -17,6 +17,7 @@ from ._interrupts import raise_kept, tell_late
 from ._library import lib
 from ._types import HF_CONFLICT, HF_HOST_ERROR, HF_OK, hf_transaction_fn
 from .events import CommitFuture, Submission
+from .receipt import Receipt
 from .transaction import Transaction, begun
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The library's own default, for submitted functions, whose first run it does not count.
+# The library's own defaults, for functions of which it does not make all the runs; the time in seconds.
 MAX_ATTEMPTS = 100
+TIMEOUT = 30.0
 
 
 def run(fn: Callable[[], T]) -> T:
@@ -107,7 +109,9 @@ def transact(
                 )
                 status = statuses[0]
                 exception = body.exception or body.raised.refusal
-                if exception is not None and status not in (HF_OK, HF_CONFLICT):
+                # What the same request has stored answers a function that failed, and no Ctrl-C.
+                is_answered = status == HF_OK and isinstance(exception, Exception)
+                if exception is not None and not is_answered and status != HF_CONFLICT:
                     lib.hf_error_free(result.error)
                     raise_kept()
                     raise exception
@@ -115,6 +119,8 @@ def transact(
             except BaseException as error:
                 tell_late(error, statuses, stored)
                 raise
+            if "idempotency_key" in options:
+                errors.refusals.forget_own()
             return stored()
     finally:
         _bodies.remove(token)
@@ -134,6 +140,36 @@ def raise_from(
         raise error from conflict
 
 
+def used(store: "Store", options: Mapping[str, Any]) -> bytes:
+    """The text of the first receipt of the idempotency key among these options; empty if it was not used, or
+    there is none."""
+    if "idempotency_key" not in options:
+        return b""
+    # What writes nothing uses no key, and is answered by what has used it.
+    text = transact(Body(store, lambda: None), {"idempotency_key": options["idempotency_key"]})
+    return text if Receipt.from_json(text).replayed else b""
+
+
+def of_the_faster(store: "Store", options: Mapping[str, Any], error: BaseException) -> bytes:
+    """The same after a failure: what stood in the way may be what the same request has stored, which came
+    at the same time and was faster. What cannot be read now does not hide the failure."""
+    if isinstance(error, Exception):
+        with suppress(errors.Error):
+            return used(store, options)
+    return b""
+
+
+def gave_up(conflict: errors.ConflictError, attempts: int) -> errors.ConflictError:
+    """What the library tells, too, when attempts or time are used up."""
+    return errors.ConflictError(
+        f"the transaction met a conflict in each of {attempts} attempts: raise max_attempts or timeout, or "
+        "let it read less",
+        retryable=True,
+        detail={**conflict.detail, "attempts": attempts},
+        cause=conflict,
+    )
+
+
 class SubmittedFunction(Generic[T]):
     """A function whose commit was submitted: what it takes to run it again after a conflict."""
 
@@ -150,26 +186,53 @@ class SubmittedFunction(Generic[T]):
         self._trees = trees
         self._options = dict(options)
         self._attempts_left = (max_attempts or MAX_ATTEMPTS) - 1
-        timeout = self._options.get("timeout_ms")
-        self._deadline = None if timeout is None else time.monotonic() + timeout / 1000
+        self._deadline = time.monotonic() + self._options.get("timeout_ms", TIMEOUT * 1000) / 1000
         self._context = contextvars.copy_context()
         self._value: Any = None
+        self._future: CommitFuture[T] = CommitFuture(begun(Transaction, store, self._options))
 
     def submit(self) -> "CommitFuture[T]":
         """Runs the function here and submits its commit."""
-        transaction = begun(Transaction, self._store, self._options)
-        future: CommitFuture[T] = CommitFuture(transaction)
-        self._future = future
+        future, transaction = self._future, self._future._transaction
+        if self._is_answered_by(used(self._store, self._options)):
+            transaction.rollback()
+            return future
         try:
             transaction.enlist(*self._trees)
             with transaction.joined():
                 self._value = run(self._fn)
-            self._store._submit(Submission(future, lambda _: self._value, self._retry, self._refused))
+            self._store._submit(Submission(future, lambda _: self._answer(), self._failed, self._refused))
         except BaseException as error:
             self._refused(error)
-            if not isinstance(error, errors.ConflictError):
+            if not isinstance(error, errors.ConflictError) and future.exception() is not None:
                 raise
         return future
+
+    def _answer(self) -> Any:
+        """What the stored commit's future is completed with."""
+        receipt = self._future.receipt if "idempotency_key" in self._options else None
+        return None if receipt is not None and receipt.replayed else self._value
+
+    def _is_answered_by(self, receipt: bytes) -> bool:
+        """Completes the future as what the same request has stored."""
+        if receipt:
+            self._future._transaction.receipt_text = receipt
+            self._future.set_result(self._answer())
+        return bool(receipt)
+
+    def _end(self, error: BaseException) -> None:
+        """It does not run again."""
+        if not self._is_answered_by(of_the_faster(self._store, self._options, error)):
+            self._future.set_exception(error)
+
+    def _failed(self, error: BaseException) -> None:
+        """The commit of the first run has failed. On the thread that is told of it, which must not wait."""
+        if isinstance(error, errors.ConflictError):
+            self._retry(error)
+        elif "idempotency_key" in self._options:
+            self._go_on(lambda: self._end(error), error)
+        else:
+            self._future.set_exception(error)
 
     def _refused(self, error: BaseException) -> None:
         """The first run has failed, or could not be handed over."""
@@ -179,26 +242,28 @@ class SubmittedFunction(Generic[T]):
         if isinstance(error, errors.ConflictError):
             self._retry(error)
         else:
-            self._future.set_exception(error)
+            self._end(error)
 
-    def _retry(self, error: errors.Error) -> None:
+    def _retry(self, error: errors.ConflictError) -> None:
         if self._attempts_left < 1:
-            self._future.set_exception(error)
-            return
+            self._go_on(lambda: self._end(gave_up(error, 1)), error)
+        else:
+            self._go_on(lambda: self._context.run(self._run_again), error)
+
+    def _go_on(self, work: Callable[[], None], error: BaseException) -> None:
         self._future._begin()
         try:
-            self._store._run_later(self._future, lambda: self._context.run(self._run_again))
+            self._store._run_later(self._future, work)
         except RuntimeError:
             # The worker takes nothing more: the interpreter is ending, or the store is closed.
             self._future.set_exception(error)
 
     def _run_again(self) -> None:
-        options = {**self._options, "max_attempts": self._attempts_left}
-        if self._deadline is not None:
-            options["timeout_ms"] = max(1, int((self._deadline - time.monotonic()) * 1000))
+        remaining = max(1, int((self._deadline - time.monotonic()) * 1000))
+        options = {**self._options, "max_attempts": self._attempts_left, "timeout_ms": remaining}
         body = Body(self._store, self._fn, self._trees)
-        body.value = self._value  # stays when the library finds that an earlier attempt was stored
         self._future._transaction.receipt_text = transact(body, options)
         if body.transaction is not None:
             self._future._transaction.secondary = body.transaction.secondary
-        self._future.set_result(body.value)
+        self._value = body.value
+        self._future.set_result(self._answer())

@@ -11,6 +11,7 @@ import enum
 import itertools
 import json
 import random
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, Optional
@@ -329,19 +330,25 @@ class Refusals:
 
     def __init__(self) -> None:
         self._codes = itertools.count(random.getrandbits(40) << 20)
-        self._kept: collections.OrderedDict[int, BaseException] = collections.OrderedDict()
+        self._kept: collections.OrderedDict[int, tuple[BaseException, int]] = collections.OrderedDict()
 
     def keep(self, error: BaseException) -> int:
         """Keeps an exception, and answers its code."""
         code = next(self._codes)
-        self._kept[code] = error
+        self._kept[code] = error, threading.get_ident()
         if len(self._kept) > self.MOST:
             self._kept.popitem(last=False)
         return code
 
     def take(self, code: Any) -> Optional[BaseException]:
         """The exception of a code, once."""
-        return self._kept.pop(code, None)
+        return self._kept.pop(code, (None,))[0]
+
+    def forget_own(self) -> None:
+        """Lets go of this thread's: what it has called was answered all the same, as the same request was."""
+        for code, (_, thread) in list(self._kept.items()):
+            if thread == threading.get_ident():
+                self._kept.pop(code, None)
 
 
 refusals = Refusals()

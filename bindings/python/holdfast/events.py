@@ -22,7 +22,6 @@ from ._types import (
     EVENT_CHANGES,
     EVENT_STATE,
     HF_CANCELLED,
-    HF_CONFLICT,
     HF_OK,
     destructor,
     hf_event,
@@ -196,25 +195,25 @@ class OperationFuture(CommitFuture[T]):
 
 
 class Submission:
-    """One commit under way: its future, the value that the future gets, what a conflict leads to, and what is
-    done where it cannot be handed over and nobody is there any more to be told by an exception."""
+    """One commit under way: its future, the value that this gets, what its failure leads to, and what is done
+    where it cannot be handed over and nobody is there any more to be told by an exception."""
 
-    __slots__ = ("future", "refused", "retry", "value")
+    __slots__ = ("failed", "future", "refused", "value")
 
     def __init__(
         self,
         future: "CommitFuture[Any]",
         value: Callable[[hf_event], Any],
-        retry: Optional[Callable[[errors.Error], None]] = None,
+        failed: Optional[Callable[[BaseException], None]] = None,
         refused: Optional[Callable[[BaseException], None]] = None,
     ) -> None:
         self.future = future
         self.value = value
-        self.retry = retry
+        self.failed = failed or future.set_exception
         self.refused = refused or future.set_exception
 
     def hear(self, event: hf_event) -> None:
-        """Completes the future with what an event tells, or runs the transaction again."""
+        """Completes the future with what an event tells, or goes on to do so."""
         future = self.future
         if event.status == HF_OK:
             future._take_receipt(text_of(event.receipt))
@@ -227,11 +226,7 @@ class Submission:
         elif event.status == HF_CANCELLED:
             future._tell_withdrawn()
         else:
-            error = errors.from_native(event.status, event.error)
-            if event.status == HF_CONFLICT and self.retry is not None:
-                self.retry(error)
-            else:
-                future.set_exception(error)
+            self.failed(errors.from_native(event.status, event.error))
         future._let_go()
 
     def abandon(self, error: BaseException) -> None:

@@ -276,6 +276,10 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         object of its trees has no `on_savepoint`, InvalidStateError when others wrote in it at the same time.
         An idempotency key cannot join and is refused there.
 
+        A block with an idempotency key that was used runs, and stores nothing again. Where it, or its commit,
+        has failed, whatever by, and the key is known, that is not raised: `receipt` of the transaction is the
+        first one, with `replayed`.
+
         In a generator it is the current one while that runs, in any thread, not for whoever iterates, unless
         `contextlib.contextmanager` makes the generator a block. Tasks and threads that the block began and
         that outlive it get InvalidStateError from single calls; they may begin a transaction of their own.
@@ -287,9 +291,17 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 outer.enlist(*trees)
                 yield self._blocking_of(outer)
             return
-        with begun(Transaction, self, given) as transaction:
-            transaction.enlist(*trees)
-            yield transaction
+        transaction = begun(Transaction, self, given)
+        try:
+            with transaction:
+                transaction.enlist(*trees)
+                yield transaction
+        except Exception as error:
+            if transaction.is_stored_or_under_way:
+                raise
+            transaction.receipt_text = _transact.of_the_faster(self, given, error)
+            if not transaction.receipt_text:
+                raise
 
     @contextmanager
     def savepoint(self) -> Iterator[int]:
@@ -333,10 +345,12 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         Answers the function's value, or with `receipt=True` the pair of value and receipt. Tries at most
         `max_attempts` times (100) within `timeout`. An exception of the function rolls back and travels out
         unchanged, except ConflictError, which leads to another attempt. With an idempotency key that was
-        used, also by the same request at the same time, what the function wrote is dropped, where it ran at
-        all, and its value is None. Inside another transaction of the store it
-        joins that one, as `transaction` does, and runs once; there is no receipt then. The object trees
-        `trees` take part in each run: a conflict rolls them back before the next. Other options: see `begin`.
+        used before, the function does not run: its value is None, and the receipt the first one. So it is,
+        too, where the key is known after a failure, whatever that was: the same request came at the same
+        time and was faster. A function that writes nothing uses no key. Inside another transaction of the
+        store it joins that one, as `transaction` does, and runs once; there is no receipt then. The object
+        trees `trees` take part in each run: a conflict rolls them back before the next. Other options: see
+        `begin`.
         """
         given = transaction_options(**options)
         outer = self._outer(given)
@@ -392,6 +406,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         The future is completed with the function's value once the commit is stored; `future.receipt` is the
         receipt. After a conflict the function runs again on the store's worker thread, at most `max_attempts`
         times (100) in all. An exception of its first run is raised here, that of a later one by the future.
+        With an idempotency key that was used, the future is completed with None: see `transact`.
         The objects of `trees` are told of the commit on the store's event thread, just before the future is
         completed; until then BusyError tells who would change the trees.
         Not allowed inside a transaction of the store. Other options: see `begin`.

@@ -279,6 +279,11 @@ class TransactionHandle(OfOneProcess):
         return TransactionState(state.value)
 
     @property
+    def is_stored_or_under_way(self) -> bool:
+        """Whether the program has handed over by itself what a block wrote, which has failed behind that."""
+        return self.state in (TransactionState.COMMITTING, TransactionState.COMMITTED)
+
+    @property
     def receipt(self) -> Optional[Receipt]:
         """What the commit answered; None before, and when it failed."""
         if self._receipt is None and self.receipt_text:

@@ -16,7 +16,7 @@ from .. import errors
 from .._handles import OfOneProcess, call
 from .._library import lib
 from .._options import CommitOptions, TransactionOptions, TransactOptions, takes, transaction_options
-from .._transact import MAX_ATTEMPTS
+from .._transact import MAX_ATTEMPTS, TIMEOUT, gave_up
 from ..cache import Cache, Clock
 from ..operation import sequence_of
 from ..provider import StorageProvider
@@ -26,7 +26,7 @@ from ..store import Store as BlockingStore
 from ..store import open as blocking_open
 from ..transaction import begun, open_transaction
 from . import transaction as transactions
-from ._events import events_of, in_thread
+from ._events import events_of, in_thread, withdrawn
 from .maintenance import Maintenance
 from .operation import Operation, operation
 from .preferences import Preferences
@@ -256,9 +256,17 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 outer.enlist(*trees)
                 yield outer
             return
-        async with begun(Transaction, self, given) as transaction:
-            transaction.enlist(*trees)
-            yield transaction
+        transaction = begun(Transaction, self, given)
+        try:
+            async with transaction:
+                transaction.enlist(*trees)
+                yield transaction
+        except Exception:
+            if transaction.is_stored_or_under_way:
+                raise
+            transaction.receipt_text = await self._of_the_faster(given)
+            if not transaction.receipt_text:
+                raise
 
     def savepoint(self) -> "contextlib.AbstractAsyncContextManager[int]":
         """Inside a transaction: rolls back what the block wrote on an exception, which goes on its way."""
@@ -298,55 +306,72 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
             async with outer._awaited_part():
                 outer.enlist(*trees)
                 return await _run(fn)
-        if "idempotency_key" in given:
-            used = await self._used(given)
-            if used is not None:
-                return (None, used) if receipt else None
+
+        def replay(text: bytes) -> Any:
+            return (None, Receipt.from_json(text)) if receipt else None
+
+        used = await self._used(given)
+        if used:
+            return replay(used)
         timeout = options.get("timeout")
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = time.monotonic() + (TIMEOUT if timeout is None else timeout)
         transaction = begun(Transaction, self, given)
         for attempt in itertools.count(1):
             try:
                 async with transaction:
                     transaction.enlist(*trees)
                     value = await _run(fn)
-            except errors.ConflictError as conflict:
+            except Exception as error:
                 lost = transaction
-                remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
-                if remaining is not None:
-                    given["timeout_ms"] = max(1, int(remaining * 1000))
                 try:
-                    if attempt >= (max_attempts or MAX_ATTEMPTS):
+                    used = await self._of_the_faster(given)
+                    if used:
+                        return replay(used)
+                    if not isinstance(error, errors.ConflictError):
                         raise
-                    transaction = await asyncio.wait_for(transactions.again(self, lost, given), remaining)
-                except asyncio.CancelledError as error:
-                    transactions.note_outcome(error)
+                    if attempt >= (max_attempts or MAX_ATTEMPTS):
+                        raise gave_up(error, attempt) from error
+                    remaining = max(0.0, deadline - time.monotonic())
+                    given["timeout_ms"] = max(1, int(remaining * 1000))
+                    try:
+                        transaction = await asyncio.wait_for(transactions.again(self, lost, given), remaining)
+                    except asyncio.TimeoutError:
+                        raise gave_up(error, attempt) from error
+                except asyncio.CancelledError as cancelled:
+                    transactions.note_outcome(cancelled)
                     raise
-                except asyncio.TimeoutError:
-                    raise conflict from conflict.__cause__
                 finally:
                     # Its place in the line goes with it.
                     lost.let_go()
-            except errors.Error:
-                # What stood in its way may be the same request, which came at the same time and was faster.
-                used = await self._used(given) if "idempotency_key" in given else None
-                if used is None:
-                    raise
-                return (None, used) if receipt else None
             else:
                 own = transaction.receipt
                 if own is not None and own.replayed:
                     return (None, own) if receipt else None
                 return (value, own and dataclasses.replace(own, attempts=attempt)) if receipt else value
 
-    async def _used(self, given: Mapping[str, Any]) -> Optional[Receipt]:
-        """The first receipt of the idempotency key among these options, if it was used."""
+    async def _used(self, given: Mapping[str, Any]) -> bytes:
+        """The text of the first receipt of the idempotency key among these options; empty if it was not used,
+        or there is none."""
+        if "idempotency_key" not in given:
+            return b""
         lookup: Operation[Any] = Operation(
             self, sequence_of(self, (), {"idempotency_key": given["idempotency_key"]})
         )
         future = lookup.submit()
-        # A sequence of nothing answers a list of nothing, and nothing at all where it is told as done before.
-        return future.receipt if await future is None else None
+        try:
+            # A sequence of nothing answers a list of nothing, and None where it is told as done before.
+            return future._receipt_text if await future is None else b""
+        except asyncio.CancelledError as error:
+            # It stores nothing, whatever becomes of it.
+            error.outcome = withdrawn(asyncio.get_running_loop())  # type: ignore[attr-defined]
+            raise
+
+    async def _of_the_faster(self, given: Mapping[str, Any]) -> bytes:
+        """The same after a failure: what stood in the way may be what the same request has stored, which came
+        at the same time and was faster. What cannot be read now does not hide the failure."""
+        with contextlib.suppress(errors.Error):
+            return await self._used(given)
+        return b""
 
     @overload
     def transactional(self, function: F) -> F: ...

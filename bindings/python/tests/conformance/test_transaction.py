@@ -412,11 +412,19 @@ def test_what_a_request_met_that_was_not_the_same_one_is_told(store: holdfast.St
     assert songs.ids() == ["s1", "s2"], "a request that failed has not used its key"
 
 
-def test_a_key_that_was_used_for_other_writes_is_refused(store: holdfast.Store, songs: Songs) -> None:
+def test_a_key_that_was_used_for_other_writes_is_refused_by_hand_and_answered_to_a_block(
+    store: holdfast.Store, songs: Songs
+) -> None:
     with store.transaction(idempotency_key="k1"):
         songs.save({"id": "s1"})
-    with pytest.raises(holdfast.KeyReusedError), store.transaction(idempotency_key="k1"):
+    by_hand = store.begin(idempotency_key="k1")
+    with by_hand.joined():
         songs.save({"id": "s2"})
+    with pytest.raises(holdfast.KeyReusedError):
+        by_hand.commit()
+    with store.transaction(idempotency_key="k1") as block:
+        songs.save({"id": "s2"})
+    assert block.receipt is not None and block.receipt.replayed
     assert songs.ids() == ["s1"]
 
 
