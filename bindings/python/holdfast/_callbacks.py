@@ -16,6 +16,7 @@ from typing import Any, Callable, Optional
 from . import errors
 from ._interrupts import keep, kept, raise_kept
 from ._library import lib
+from ._plain import done
 from ._progress import Progress, told
 from ._types import (
     HF_HOST_ERROR,
@@ -200,7 +201,7 @@ class Callbacks:
             return False
         try:
             if self._progress is not None:
-                self._progress(*numbers)
+                done(self._progress(*numbers), "A function that is told of progress")
         except BaseException as error:
             self._raised = error
         return self._raised is None

@@ -4,7 +4,6 @@ import contextvars
 import ctypes
 import os
 import time
-import types
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
@@ -15,6 +14,7 @@ from ._codec import options_of
 from ._handles import Registry, Result, native_buffer, text_of
 from ._interrupts import raise_kept, tell_late
 from ._library import lib
+from ._plain import done
 from ._types import HF_CONFLICT, HF_HOST_ERROR, HF_OK, hf_transaction_fn
 from .events import CommitFuture, Submission
 from .receipt import Receipt
@@ -32,15 +32,8 @@ TIMEOUT = 30.0
 
 
 def run(fn: Callable[[], T]) -> T:
-    """Calls the function; refuses a coroutine, which would do its work after the commit."""
-    value = fn()
-    if isinstance(value, types.CoroutineType):
-        value.close()
-        raise TypeError(
-            "A transaction's function must not be a coroutine function: "
-            "hand it to the same call of `store.aio`."
-        )
-    return value
+    """Calls the function."""
+    return done(fn(), "A transaction's function", "hand it to the same call of `store.aio`.")
 
 
 class Body(Generic[T]):

@@ -11,6 +11,7 @@ from ._codec import load
 from ._handles import call
 from ._interrupts import is_interrupt
 from ._library import lib
+from ._plain import done
 from ._readers import entity_reader
 from ._records import fields_of, is_model, is_typed_dict
 from ._types import HF_CONFLICT, HF_HOST_ERROR, HF_OK, HF_REFUSED, destructor, hf_validator_fn
@@ -82,7 +83,7 @@ def _validate(
         validator = _validators[token]
         text = load(ctypes.string_at(entity, length)) if entity else None
         with TransactionHandle(validator.store(), transaction, owned=False).joined():
-            validator.check(ctypes.string_at(id, id_length).decode(), text)
+            done(validator.check(ctypes.string_at(id, id_length).decode(), text), "A validator")
     except errors.ConflictError:
         return HF_CONFLICT
     except BaseException as error:

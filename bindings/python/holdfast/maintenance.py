@@ -17,6 +17,7 @@ from ._doors import Blocking, threaded
 from ._handles import call, native_buffer, text_of
 from ._library import lib
 from ._limits import LIMITS
+from ._plain import done
 from ._progress import Progress
 from ._query import Damaged
 from ._types import HF_CONFLICT, HF_OK
@@ -375,7 +376,7 @@ class StoreMaintenance:
             transaction = Transaction(store, pointer, owned=False)
             try:
                 with transaction.joined():
-                    upgrades[version](store)
+                    done(upgrades[version](store), "A step of an upgrade, which gets a blocking store,")
             except errors.ConflictError:
                 return HF_CONFLICT
             return HF_OK

@@ -14,6 +14,7 @@ from ._interrupts import OnError, OnFinished, tell, tell_error
 from ._json import Load, load, load_digits
 from ._library import lib
 from ._options import TransactionOptions, takes, transaction_options
+from ._plain import done
 from ._types import hf_operation, hf_repository
 from .events import CommitFuture, OperationFuture, Submission
 from .transaction import current_pointer, open_transaction
@@ -52,7 +53,7 @@ class Subscription(OfOneProcess):
             error = future.exception()
         if error is None:
             try:
-                self._on_value(future.result())
+                done(self._on_value(future.result()), "A subscribed function")
             except BaseException as raised:
                 error = raised
         self._end(error)

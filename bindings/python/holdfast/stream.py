@@ -17,6 +17,7 @@ from ._interrupts import OnError, OnFinished, tell, tell_error
 from ._library import lib
 from ._limits import LIMITS
 from ._options import takes
+from ._plain import done
 from ._query import Filter, query_options
 from ._sources import ChangeOptions, ChangeSource, QuerySource, Source, as_members, change_options, decoder
 from .aggregation import (
@@ -205,7 +206,7 @@ class Stream(OfOneProcess, Closing, Generic[E]):
                 if event is None:
                     return
                 try:
-                    on_event(event)
+                    done(on_event(event), "A subscribed function")
                 except BaseException as error:
                     tell_error(on_error, error)
 
