@@ -103,7 +103,7 @@ struct LiveQueryPaceTests {
             try await until("told at once") { await told.count == 2 }
             clock.advance(by: .seconds(-3600))
             try await songs.add(Song(id: "s3", title: "", plays: 3))
-            try await until("waiting") { clock.nextWake != nil }
+            try await until("waiting anew") { clock.nextWake == clock.now.advanced(by: .seconds(1)) }
             clock.advance(by: .seconds(1))
             try await until("told") { await told.count == 3 }
         }
