@@ -36,6 +36,10 @@ def test_new_states_are_told_on_the_event_thread_and_what_changes_nothing_is_not
             ["processing", "succeeded"],
             ["succeeded", "succeeded"],
         )
+        # A state that is behind is told as the newest one, which then comes once more: behind that.
+        behind = threading.Event()
+        songs.store.submit(lambda: songs.save({"id": "b"})).add_done_callback(lambda _: behind.set())
+        assert behind.wait(60)
         states = controller.states(timeout=0.05)
         assert next(states) == told[-1][1]
         count = len(told)
