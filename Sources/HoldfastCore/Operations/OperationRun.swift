@@ -171,10 +171,9 @@ final class OperationRun: CommitOwner, Withdrawable {
             end(.success(value), &events)
         case .failure(let error):
             if error.status == .conflict, runAgain(after: error) { return }
-            if looksUp(after: error) { return }
             if case .write(let step) = operation.work, let value = try? step.forgiven(error) {
                 end(.success(value), &events)
-            } else {
+            } else if !looksUp(after: error) {
                 end(.failure(finalError(error)), &events)
             }
         }
