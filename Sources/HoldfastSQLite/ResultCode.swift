@@ -33,15 +33,19 @@ enum ResultCode {
         code == SQLITE_READONLY || code == SQLITE_READONLY | (5 << 8)
     }
 
+    static func isOutOfMemory(_ code: Int32) -> Bool {
+        code & 0xFF == SQLITE_NOMEM || code == outOfMemoryDuringIO
+    }
+
     static func describe(_ systemError: Int32) -> String { String(cString: strerror(systemError)) }
 
     private static func status(of code: Int32, words: String, systemError: Int32) -> Status {
         // SQLite knows ENOSPC from a write; a quota, and the shared memory file, come as plain I/O errors.
         let isSpace = systemError == ENOSPC || systemError == EDQUOT
+        if isOutOfMemory(code) { return .noMemory }
         return switch code & 0xFF {
         case SQLITE_FULL: .full
-        case SQLITE_IOERR:
-            code == outOfMemoryDuringIO ? .noMemory : isSpace ? .full : .io
+        case SQLITE_IOERR: isSpace ? .full : .io
         case SQLITE_READONLY, SQLITE_PERM: .readOnly
         case SQLITE_CANTOPEN: isSpace ? .full : isOfDescriptors(code, systemError) ? .noMemory : .cannotOpen
         case SQLITE_NOTADB: .notAStore
@@ -50,7 +54,6 @@ enum ResultCode {
         // The statements are fixed, so what they do not find, or find in their way, is missing or added in the file.
         // Those that begin and end transactions can fail by a defect here: "cannot commit", "cannot start".
         case SQLITE_ERROR: words.hasPrefix("cannot ") ? .internal : .corrupt
-        case SQLITE_NOMEM: .noMemory
         case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
         default: .internal
         }

@@ -170,24 +170,35 @@ extension Connection {
         try each("PRAGMA integrity_check(\(limit))", "checking") { row throws(HoldfastError) in
             problems.append(String(decoding: row.text(0) ?? .init(start: nil, count: 0), as: UTF8.self))
         }
-        if let line = problems.first(where: Self.tellsOfReading) {
-            throw HoldfastError(
-                .io, "checking \(path) failed, because a page could not be read (\(line)): check the disk")
+        for line in problems.flatMap({ $0.split(separator: "\n") }) {
+            switch Self.reasonNotRead(line) {
+            case .noMemory?:
+                throw HoldfastError(
+                    .noMemory,
+                    "checking \(path) failed for want of memory (\(line)): free some memory, then run it again")
+            case .some:
+                throw HoldfastError(
+                    .io, "checking \(path) failed, because a page could not be read (\(line)): check the disk")
+            case nil: continue
+            }
         }
         return problems == ["ok"] ? [] : problems
     }
 
-    /// A page that cannot be read is to the check like one that is damaged. It says of the first "unable to get the page.
-    /// error code=" or "failed to get page" (checkTreePage and checkList in btree.c), having seen that the page's number is
-    /// a possible one; so what is missing of a file that was cut short, which reads as zeros, is not among them.
-    private static func tellsOfReading(_ problem: String) -> Bool {
-        let words = problem.split { $0 == " " || $0 == "\n" }
-        return words.indices.contains { index in
+    /// Why a page was not read, or nil of any other problem. A page that cannot be read, or that there is no memory for, is to
+    /// the check like one that is damaged. It says of the first "unable to get the page. error code=" or "failed to get page"
+    /// (checkTreePage and checkList in btree.c), having seen that the page's number is a possible one; so what is missing of
+    /// a file that was cut short, which reads as zeros, is not among them.
+    private static func reasonNotRead(_ problem: Substring) -> Status? {
+        let words = problem.split(separator: " ")
+        for index in words.indices {
             let rest = words[index...]
-            guard rest.starts(with: ["get", "the", "page.", "error"]), rest.count > 4 else {
-                return rest.starts(with: ["failed", "to", "get", "page"])
-            }
-            return Int32(rest[index + 4].dropFirst("code=".count)).map { $0 & 0xFF == SQLITE_IOERR } ?? false
+            if rest.starts(with: ["failed", "to", "get", "page"]) { return .io }
+            guard rest.starts(with: ["get", "the", "page.", "error"]), rest.count > 4 else { continue }
+            guard let code = Int32(rest[index + 4].dropFirst("code=".count)) else { continue }
+            if ResultCode.isOutOfMemory(code) { return .noMemory }
+            if code & 0xFF == SQLITE_IOERR { return .io }
         }
+        return nil
     }
 }

@@ -1,6 +1,7 @@
 /* What calls into the system that fail must not leave behind, or be taken for. */
 #include "support.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -57,6 +58,22 @@ static int control(int descriptor, int command, void *argument) {
     }
 CONTROLLING(fcntl)
 CONTROLLING(fcntl64)
+
+/* SQLite's allocations are counted down to the one that is refused; below 0 none is. */
+static atomic_long granted = -1;
+extern void *__libc_realloc(void *memory, size_t bytes), *__libc_malloc(size_t bytes);
+
+static bool is_refused(void *caller) {
+    Dl_info of;
+    return atomic_load(&granted) >= 0 && dladdr(caller, &of) && strstr(of.dli_fname, "libsqlite3") &&
+           atomic_fetch_sub(&granted, 1) == 0;
+}
+
+void *malloc(size_t bytes) { return is_refused(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes); }
+
+void *realloc(void *memory, size_t bytes) {
+    return is_refused(__builtin_return_address(0)) ? NULL : __libc_realloc(memory, bytes);
+}
 
 static void refuse(char *what, const char *end) {
     atomic_store(&refused, 0);
@@ -147,6 +164,33 @@ static void who_gets_no_lock_does_not_wait_for_ever(room r) {
     expect_count(r.things, NULL, NULL, 2);
 }
 
+static void a_store_is_not_found_damaged_for_want_of_memory(fixture *f) {
+    room r = open_room(f, NULL);
+    /* More pages than SQLite's cache gets in one piece. */
+    for (int i = 0; i < 40; i++) {
+        char json[2100];
+        snprintf(json, sizeof json, "{\"id\":%d,\"text\":\"%02000d\"}", i, i);
+        save(r.things, NULL, json);
+    }
+    long count = 0;
+    for (bool is_met = true; is_met; count++) {
+        /* In memory there is no page yet. */
+        close_room(r);
+        r = open_room(f, NULL);
+        hf_buffer report = HF_BUFFER_INIT;
+        atomic_store(&granted, count);
+        hf_status status = hf_store_verify(r.store, NULL, NULL, &report, NULL);
+        is_met = atomic_exchange(&granted, -1) < 0;
+        if (status == HF_OK)
+            assert_memory_equal(report.data, "{\"ok\":true", 10);
+        else
+            assert_true(is_met && status == HF_NO_MEMORY);
+        hf_buffer_free(&report);
+    }
+    assert_true(count > 50);
+    close_room(r);
+}
+
 int main(int argc, char **argv) {
     setenv("HOLDFAST_LIMITS", "foreignLock=1000000000", 1);
     if (argc == 3 && strcmp(argv[1], "open") == 0) {
@@ -159,6 +203,7 @@ int main(int argc, char **argv) {
         SQLITE_ONLY(a_backup_whose_file_cannot_be_locked_leaves_none),
         SQLITE_ONLY(a_compaction_that_does_not_learn_whether_it_is_alone_shuts_nobody_out),
         SQLITE_ONLY(who_gets_no_lock_does_not_wait_for_ever),
+        SQLITE_ONLY(a_store_is_not_found_damaged_for_want_of_memory),
     };
     return run_scenarios("failing calls", scenarios, COUNT_OF(scenarios));
 }
