@@ -110,6 +110,7 @@ void hear(const hf_event *event, void *user_data) {
     pthread_mutex_lock(&l->lock);
     assert_int_equal(l->freed, 0);
     assert_int_equal(l->ended, 0);
+    l->calls++;
     if (event->kind == HF_EVENT_END) {
         l->ended++;
         l->end = event->status;

@@ -9,7 +9,7 @@ typedef struct listener {
     pthread_cond_t changed;
     json_t *events; /* their values, in order, and each commit by itself */
     json_t *result; /* of a live query, as followed */
-    size_t lost, ended, freed;
+    size_t calls, lost, ended, freed;
     hf_status end;
     bool is_held; /* while it is, a callback does not return */
     /* Called in each callback, behind everything else. */

@@ -30,6 +30,7 @@ static void the_result_comes_first_then_each_commit_that_changes_it(room r, list
                  "\"changed\":[]}");
     /* and enters it again, changed where it stays. */
     save(r.things, NULL, "{\"id\":\"c\",\"n\":6}");
+    wait_for_events(l, 5);
     save(r.things, NULL, "{\"id\":\"a\",\"n\":5,\"x\":1}");
     expect_event(l, 5,
                  "{\"merged\":1,\"removed\":[],\"inserted\":[],\"moved\":[],"

@@ -54,7 +54,8 @@ static void a_stream_may_be_freed_inside_its_own_callback(room r, listener *l) {
     save_numbered(r.things, 2);
     save_numbered(r.things, 3);
     wait_for_letting_go(l);
-    assert_int_equal(event_count(l), 1);
+    /* One call, whose event may tell of several commits. */
+    assert_int_equal(l->calls, 1);
 }
 
 static void free_the_other(listener *l, const hf_event *event) {
