@@ -7,7 +7,7 @@ typedef struct chain {
     hf_repository *things;
     int64_t fails_at;
     int64_t conflicts_at;
-    hf_repository *rival;
+    int conflicts; /* how often */
 } chain;
 
 /* 1 -> 2 renames, 2 -> 3 counts: each needs what the one before it left. */
@@ -26,7 +26,7 @@ static hf_status upgrade(hf_transaction *t, int64_t from, int64_t to, void *user
         snprintf(json, sizeof json, "{\"id\":\"count\",\"n\":%d}", (int)titled);
         save(c->things, t, json);
     }
-    if (c->conflicts_at == from && c->calls[from] == 1)
+    if (c->conflicts_at == from && c->calls[from] <= c->conflicts)
         save(c->things, NULL, "{\"id\":\"late\",\"name\":\"x\",\"title\":\"x\"}");
     return c->fails_at == from ? HF_REFUSED : HF_OK;
 }
@@ -92,10 +92,22 @@ static void an_upgrade_that_fails_is_done_again_as_a_whole(fixture *f) {
 
 static void an_upgrade_that_meets_a_conflict_runs_again(fixture *f) {
     room r = old_room(f);
-    chain c = {.things = r.things, .fails_at = -1, .conflicts_at = 2};
+    chain c = {.things = r.things, .fails_at = -1, .conflicts_at = 2, .conflicts = 1};
     expect_ok(hf_store_upgrade, r.store, 3, upgrade, no_backup, NULL, &c, NULL);
     assert_int_equal(c.calls[2], 2);
     assert_int_equal(integer_in(r.things, NULL, "count", "n"), 3);
+    close_room(r);
+}
+
+static void an_upgrade_that_always_meets_a_conflict_says_whom_to_end(fixture *f) {
+    room r = old_room(f);
+    chain c = {.things = r.things, .fails_at = -1, .conflicts_at = 2, .conflicts = 1000};
+    hf_error *error = error_of(HF_CONFLICT, hf_store_upgrade, r.store, 3, upgrade, no_backup, NULL, &c, NULL);
+    assert_non_null(strstr(hf_error_message(error), "the upgrade to version 3 met a conflict"));
+    assert_non_null(strstr(hf_error_message(error), "end the programs that write"));
+    expect_detail(error, "attempts", "100");
+    assert_int_equal(c.calls[2], 100);
+    expect_version(r.store, 2);
     close_room(r);
 }
 
@@ -237,6 +249,7 @@ int main(void) {
         EACH_ENGINE(upgrades_run_one_after_the_other_and_once),
         EACH_ENGINE(an_upgrade_that_fails_is_done_again_as_a_whole),
         EACH_ENGINE(an_upgrade_that_meets_a_conflict_runs_again),
+        EACH_ENGINE(an_upgrade_that_always_meets_a_conflict_says_whom_to_end),
         EACH_ENGINE(a_program_that_is_too_old_is_told),
         EACH_ENGINE(a_step_that_another_program_has_carried_out_meanwhile_is_not_carried_out_again),
         ONCE(an_older_program_does_not_overwrite_the_version_of_a_store_that_is_new_to_both),

@@ -130,7 +130,7 @@ typedef hf_status (*hf_upgrade_fn)(hf_transaction *transaction, int64_t from, in
  * version too: an upgrade that fails, or whose process dies, is done again as a whole at the next call, and
  * those before it are not. Other processes that have the store open are told nothing: they go on writing the
  * old shapes. Where they never stop, a step may meet a conflict in each of 100 attempts, which is
- * HF_CONFLICT: end them first.
+ * HF_CONFLICT, with "attempts" in its detail: end them first.
  *
  * version: 0..2^31, the program's. upgrade: called on this thread; it may be NULL where nothing is to be
  * done. options: NUL-terminated JSON object, or NULL.

@@ -75,19 +75,28 @@ extension Store {
     private func run(_ upgrade: Upgrade, from step: Int64) throws(HoldfastError) -> Int64 {
         let system = try openSystemRepository()
         var reached = step + 1
-        _ = try transact(Self.patiently) { transaction throws(HoldfastError) in
-            var recorded: Int64 = 0
-            _ = try transaction.fetch(system.key(Self.schema)) { _, body throws(HoldfastError) in
-                recorded = try Self.systemValue(in: body)
+        do throws(HoldfastError) {
+            _ = try transact(Self.patiently) { transaction throws(HoldfastError) in
+                var recorded: Int64 = 0
+                _ = try transaction.fetch(system.key(Self.schema)) { _, body throws(HoldfastError) in
+                    recorded = try Self.systemValue(in: body)
+                }
+                // Another process may have been faster.
+                reached = max(recorded, step + 1)
+                if recorded > step { return }
+                try upgrade(transaction, step, step + 1)
+                try requireSameProcess()
+                _ = try Self.systemEntity("schema", step + 1).withBytes { entity throws(HoldfastError) in
+                    try system.perform(WriteCall(.save, nil, entity), in: transaction)
+                }
             }
-            // Another process may have been faster.
-            reached = max(recorded, step + 1)
-            if recorded > step { return }
-            try upgrade(transaction, step, step + 1)
-            try requireSameProcess()
-            _ = try Self.systemEntity("schema", step + 1).withBytes { entity throws(HoldfastError) in
-                try system.perform(WriteCall(.save, nil, entity), in: transaction)
-            }
+        } catch  where error.status == .conflict {
+            // Nobody who upgrades can raise the number of attempts, or read less than what is to be changed.
+            throw HoldfastError(
+                .conflict,
+                "the upgrade to version \(step + 1) met a conflict in each of its attempts: end the programs that write to "
+                    + "\(storage.location), then upgrade again",
+                detail: error.detail, cause: error)
         }
         diagnostics.info("schema upgraded", [("from", .number(UInt64(step))), ("to", .number(UInt64(step + 1)))])
         return reached

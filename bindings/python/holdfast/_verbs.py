@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, Optional, TypeVar, Union
 
 from ._answers import Answer, Counts, Entities, Entity, EntityText, Json, Number, Views
-from ._codec import Codec, Id, as_dict, dump, id_of, ids_of, native_text, plain_id
+from ._codec import Codec, Id, as_dict, as_list, dump, id_of, ids_of, native_text, plain_id
 from ._doors import selecting, verb
 from ._json import dump_update
 from ._options import takes
@@ -318,7 +318,9 @@ class RepositoryVerbs(Generic[T, W]):
         return self._ask(operation, self._written, given, entity=text, **arguments)
 
     def _write_many(self, operation: str, entities: Iterable[EntityLike]) -> Any:
-        given = list(entities)
+        if isinstance(entities, Mapping):
+            raise TypeError("Entities are a list, not one dict: write [entity], or give the dict's values().")
+        given = as_list(entities, "Entities")
         text, complete = self._codec.encode_many(given)
         if not complete and self._codec.reader is not None:
             for entity in given:

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _callbacks, errors
 from ._callbacks import Callbacks
-from ._codec import as_list, load, native_text, options_of
+from ._codec import as_dict, as_list, load, native_text, options_of
 from ._doors import Blocking, threaded
 from ._handles import call, native_buffer, text_of
 from ._library import lib
@@ -359,6 +359,7 @@ class StoreMaintenance:
         transaction, because these are transactions of their own.
         """
         self._outside("upgrade")
+        upgrades = as_dict(upgrades, "Upgrades", "{1: from_one_to_two}")
         versions = sorted(upgrades)
         if not versions:
             raise errors.InvalidArgumentError("There are no upgrades: give one for each version to leave.")

@@ -175,7 +175,10 @@ class Repository(
         text = self.fetch_bytes(id)
         if text is None:
             told = plain_id(id)
-            raise errors.NotFoundError(f'There is no entity "{told}" in the repository "{self.name}".')
+            raise errors.NotFoundError(
+                f'There is no entity "{told}" in the repository "{self.name}".',
+                detail={"repository": self.name, "id": told},
+            )
         return self._codec.decode(text)
 
     def __setitem__(self, id: Id, entity: EntityLike) -> None:

@@ -49,3 +49,26 @@ def test_columns_and_repositories_are_lists_of_names(store: holdfast.Store, tmp_
         store.export_lines(tmp_path / "export", resume=resume)
     assert store.import_table(source, "things", json=["js"])["stored"] == 1
     assert store.repository("things").fetch("a") == {"id": "a", "js": [1]}
+
+
+def test_what_is_one_thing_or_a_dict_is_not_taken_for_several(store: holdfast.Store) -> None:
+    songs = store.repository("songs")
+    for entities in ({"id": "a"}, {"a": {"id": "a"}}):
+        with pytest.raises(TypeError, match=r"Entities are a list, not one dict: write \[entity\]"):
+            songs.save_many(entities)
+        with pytest.raises(TypeError, match=r"Entities are a list, not one dict: write \[entity\]"):
+            songs.deferred.add_many(entities)
+    with pytest.raises(TypeError, match="Entities are a list: write"):
+        songs.save_many(b'[{"id":"a"}]')
+    steps: Any = [lambda store: None]
+    with pytest.raises(TypeError, match=r"Upgrades are a dict, as \{1: from_one_to_two\}, not list"):
+        store.upgrade(steps)
+    assert songs.count() == 0
+
+
+def test_what_is_not_there_is_told_with_its_repository_and_id(store: holdfast.Store) -> None:
+    songs = store.repository("songs")
+    for missing in (lambda: songs["x"], lambda: songs.delete("x")):
+        with pytest.raises(holdfast.NotFoundError) as told:
+            missing()
+        assert told.value.detail == {"repository": "songs", "id": "x"}
