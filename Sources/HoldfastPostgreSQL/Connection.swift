@@ -157,11 +157,14 @@ final class Connection: @unchecked Sendable {
         return (copies.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { body($0.baseAddress!) }
     }
 
-    /// What libpq says, on one line. About a URL that it does not understand it says the URL, with the password.
+    /// What libpq says, on one line. Of a URL that it does not understand it may say all, or the password; but a parameter that
+    /// it does not know it only names.
     private static func words(of connection: LibPQ.Connection, _ library: LibPQ, hiding url: ServerURL) -> String {
         guard let words = library.errorMessage(connection) else { return "" }
         // Searched as C does: Swift's search brings a parser of regular expressions into the library.
-        if strstr(words, " URI") != nil || strstr(words, "://") != nil { return "libpq does not understand it" }
+        func tells(_ text: String) -> Bool { strstr(words, text) != nil }
+        let tellsURL = tells("://") || tells(" URI") && !tells("invalid URI query parameter: \"")
+        if tellsURL || url.quotedSecrets.contains(where: tells) { return "libpq does not understand it" }
         return line(String(cString: words))
     }
 

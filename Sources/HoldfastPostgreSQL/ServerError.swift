@@ -39,7 +39,9 @@ enum ServerError {
 
     private static func cure(_ state: String, _ status: Status) -> String {
         switch state {
-        case "42501": return ": grant SELECT, INSERT, UPDATE and DELETE on the holdfast_ tables to this role"
+        case "42501":
+            return ": grant SELECT, INSERT, UPDATE and DELETE on the holdfast_ tables to this role, USAGE on the schema"
+        case "3F000": return ": let the role's search_path name a schema that it has USAGE on"
         case "25006":
             return ": connect to the primary (\"target_session_attrs=read-write\"), or open with \"read_only\": true"
         case "53300": return ": close other connections, or raise the server's max_connections"

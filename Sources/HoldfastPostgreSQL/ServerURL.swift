@@ -10,11 +10,13 @@ public struct ServerURL: Sendable {
     public let store: String?
     /// Without secrets, for messages and for `describe`.
     public let place: String
+    /// Its passwords as they stand in it, where those have "%", of which libpq may say that it does not understand them.
+    let quotedSecrets: [String]
 
     public static let schemes = ["postgresql", "postgres"]
     public static let standardStore = "main"
     private static let storeParameter = "holdfast_store"
-    private static let secrets = ["password", "sslpassword"]
+    private static let secretParameters = ["password", "sslpassword"]
 
     /// `url` begins with one of the schemes and a colon, in any case.
     public init(_ url: String) throws(HoldfastError) {
@@ -28,8 +30,11 @@ public struct ServerURL: Sendable {
             .split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         guard !rest.contains(0) else { throw HoldfastError(.invalidURL, "the URL of a server holds a NUL byte") }
         let (authority, path) = Self.divide(parts[0])
+        try Self.refuseUnquotedPassword(authority, behind: rest.dropFirst(2 + authority.count))
         var kept: [ArraySlice<UInt8>] = []
         var shown: [ArraySlice<UInt8>] = []
+        let (visible, password) = Self.parted(authority)
+        var secrets = [Self.text(password)]
         var name: String?
         for parameter in parts.count > 1 ? parts[1].split(separator: UInt8(ascii: "&")) : [] {
             let pair = parameter.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
@@ -43,12 +48,17 @@ public struct ServerURL: Sendable {
                 continue
             }
             kept.append(parameter)
-            if !Self.secrets.contains(key) { shown.append(parameter) }
+            if Self.secretParameters.contains(key) {
+                secrets.append(Self.text(pair.count > 1 ? pair[1] : []))
+            } else {
+                shown.append(parameter)
+            }
         }
         if let name { try Self.check(name, .invalidURL) }
         store = name
+        quotedSecrets = secrets.filter { $0.utf8.contains(UInt8(ascii: "%")) }
         connection = "postgresql://" + Self.text(authority + path) + Self.query(kept)
-        place = "postgresql://" + Self.text(Self.withoutPassword(authority) + path) + Self.query(shown)
+        place = "postgresql://" + Self.text(visible + path) + Self.query(shown)
     }
 
     /// Refuses what can name no store.
@@ -66,11 +76,34 @@ public struct ServerURL: Sendable {
         return (bytes[..<slash], bytes[slash...])
     }
 
-    private static func withoutPassword(_ authority: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    /// A password may hold what ends the authority, "/" or "?", and the rest of it would then be taken for a database or for
+    /// parameters, which messages show.
+    private static func refuseUnquotedPassword(
+        _ authority: ArraySlice<UInt8>, behind rest: ArraySlice<UInt8>
+    ) throws(HoldfastError) {
+        let at = UInt8(ascii: "@")
+        guard !authority.contains(at), rest.contains(at) else { return }
+        let hasPorts = authority.split(separator: UInt8(ascii: ",")).allSatisfy { host in
+            let address = host.starts(with: "[".utf8) ? host.drop { $0 != UInt8(ascii: "]") }.dropFirst() : host
+            let port = address.drop { $0 != UInt8(ascii: ":") }.dropFirst()
+            return port.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+        }
+        let path = rest.prefix { $0 != UInt8(ascii: "?") }
+        let parameters = rest.dropFirst(path.count + 1).split(separator: UInt8(ascii: "&"))
+        let hasPieces = parameters.contains { $0.prefix { $0 != UInt8(ascii: "=") }.contains(at) }
+        guard !hasPorts || hasPieces || path.contains(at) else { return }
+        throw HoldfastError(
+            .invalidURL,
+            "the URL of a server has \"@\" behind its host, as where a password holds \"/\" or \"?\": write such characters of a "
+                + "password or a database's name as %2F, %3F and %40")
+    }
+
+    /// The authority without its password, and that.
+    private static func parted(_ authority: ArraySlice<UInt8>) -> (ArraySlice<UInt8>, password: ArraySlice<UInt8>) {
         guard let at = authority.lastIndex(of: UInt8(ascii: "@")),
             let colon = authority[..<at].firstIndex(of: UInt8(ascii: ":"))
-        else { return authority }
-        return authority[..<colon] + authority[at...]
+        else { return (authority, []) }
+        return (authority[..<colon] + authority[at...], authority[(colon + 1)..<at])
     }
 
     private static func query(_ parameters: [ArraySlice<UInt8>]) -> String {

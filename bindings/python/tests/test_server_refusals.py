@@ -176,6 +176,48 @@ def test_who_is_not_let_in_is_told_why_and_nobody_hears_the_password(
     assert "0penSesame" not in "".join([*said, caplog.text])
 
 
+def test_no_part_of_a_password_is_told_where_it_is_not_quoted_as_urls_have_it(url: str) -> None:
+    behind = url.partition("postgres@")[2]
+    for password in (
+        "s3/cret",
+        "s3?cret",
+        "s3?x=cret",
+        "s3?c&r=et",
+        "12/cret",
+        "12?cret",
+        "s3%cret",
+        "s3%00cret",
+    ):
+        with pytest.raises(holdfast.Error) as raised:
+            holdfast.open(f"postgresql://u:{password}@{behind}")
+        told = str(raised.value) + str(raised.value.detail)
+        assert "cret" not in told and "s3" not in told, told
+        assert isinstance(raised.value, (holdfast.InvalidUrlError, holdfast.CannotOpenError))
+    # What is quoted, or behind the host by right, goes on as it is.
+    for right in ("u:s3%2Fcret@", "u:s3%40cret@"):
+        with pytest.raises(holdfast.CannotOpenError, match='role "u" does not exist'):
+            holdfast.open(f"postgresql://{right}{behind}")
+    with pytest.raises(holdfast.CannotOpenError, match='role "u@realm" does not exist'):
+        holdfast.open(f"postgresql://{behind}&user=u@realm")
+
+
+def test_a_parameter_that_libpq_does_not_know_is_named(url: str) -> None:
+    with pytest.raises(holdfast.CannotOpenError, match='invalid URI query parameter: "wrong"'):
+        holdfast.open(url + "&wrong=1")
+
+
+def test_who_may_not_use_the_schema_is_told_so(server: Server, url: str) -> None:
+    role = f"guest{os.getpid()}"
+    server.sql(f"CREATE ROLE {role} LOGIN; CREATE SCHEMA {role}; ALTER ROLE {role} SET search_path = {role}")
+    try:
+        with pytest.raises(holdfast.CannotOpenError, match="search_path name a schema that it has USAGE on"):
+            holdfast.open(url.replace("postgres@", f"{role}@"))
+        server.sql(f"GRANT USAGE, CREATE ON SCHEMA {role} TO {role}")
+        holdfast.open(url.replace("postgres@", f"{role}@")).close()
+    finally:
+        server.sql(f"DROP SCHEMA {role} CASCADE; DROP ROLE {role}")
+
+
 def test_what_a_newer_library_changed_is_told_to_who_was_open_and_takes_nothing(
     server: Server, url: str
 ) -> None:
