@@ -127,3 +127,10 @@ static __thread hfplatform_interrupt interrupt;
 hfplatform_interrupt *hfplatform_thread_interrupt(void) { return &interrupt; }
 
 bool hfplatform_interrupt_is_wanted(void) { return interrupt.ask != NULL && interrupt.silence == 0; }
+
+uint32_t hfplatform_interrupts_inside;
+
+void hfplatform_interrupt_set_inside(bool is_inside) {
+    interrupt.is_inside = is_inside;
+    __atomic_add_fetch(&hfplatform_interrupts_inside, is_inside ? 1 : -1, __ATOMIC_RELAXED);
+}

@@ -29,7 +29,7 @@ public struct TransactionOptions: Sendable, Hashable {
     /// What a write leaves behind that fails, and whose error the body catches.
     public var onError: OnError
     /// How long all attempts together may wait to be committed, at most a day. Once a commit is being stored, its true
-    /// outcome is told, late if need be.
+    /// outcome is told, late if need be; on a server that has not said it in time a blocking commit is told that it is unknown.
     public var timeout: Duration
     /// How often it runs when it meets conflicts: 1 to 1,000 times. None of `Store.begin`'s, which runs nothing.
     public var maxAttempts: Int

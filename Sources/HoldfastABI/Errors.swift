@@ -72,10 +72,14 @@ func answer<Object: HandleObject, Value: ResultValue>(
     answer(result, name, outError) { () throws(HoldfastError) in try HandleTable.use(handle, body) }
 }
 
-/// As `answer`, for bodies with answers of their own that are no errors.
-func answerStatus(_ outError: OutError?, _ body: () throws(HoldfastError) -> hf_status) -> hf_status {
+/// As `answer`, for bodies with answers of their own that are no errors. `alsoInside`: they wait for no lock that the call in
+/// which the host is asked may have.
+func answerStatus(
+    _ outError: OutError?, alsoInside: Bool = false, _ body: () throws(HoldfastError) -> hf_status
+) -> hf_status {
     outError?.pointee = nil
-    do {
+    do throws(HoldfastError) {
+        if Interrupt.isAskedInside && !alsoInside { throw Interrupt.inside }
         return try body()
     } catch {
         if let outError { outError.pointee = errorHandle(error) }

@@ -45,7 +45,7 @@ func hand(_ store: Store, to result: UnsafeMutablePointer<OpaquePointer?>) throw
 
 @_cdecl("hf_store_close") @implementation
 public func hf_store_close(_ store: OpaquePointer?, _ timeout_ms: Int64, _ out_error: OutError?) -> hf_status {
-    answerStatus(out_error) { () throws(HoldfastError) in
+    answerStatus(out_error, alsoInside: true) { () throws(HoldfastError) in
         try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             try store.close(timeoutMilliseconds: waiting(timeout_ms)) ? hf_status.HF_OK : hf_status.HF_TIMEOUT
         }

@@ -22,6 +22,7 @@ public enum Interrupt {
         thread.pointee.user_data = userData
         thread.pointee.interval = UInt64((try? Limits.ofProcess.get())?.interruptInterval ?? Limits().interruptInterval)
         thread.pointee.due = 0
+        thread.pointee.is_ending = false
     }
 
     /// Whether the calling thread is to be asked at all. Costs a read.
@@ -37,6 +38,28 @@ public enum Interrupt {
     package static func look() throws(HoldfastError) {
         if isWanted, try isAskedFor() { throw cancelled }
     }
+
+    /// As `look`, in a wait for somebody else in which locks are held: what is asked there is refused, by `inside`, whatever
+    /// could wait for them.
+    package static func lookInside() throws(HoldfastError) {
+        guard isWanted else { return }
+        hfplatform_interrupt_set_inside(true)
+        defer { hfplatform_interrupt_set_inside(false) }
+        try look()
+    }
+
+    /// Where the answer was that the call is to end, and what was asked cannot tell: the next question has that answer.
+    package static func putOff() { hfplatform_thread_interrupt().pointee.is_ending = true }
+
+    /// Whether this thread is just asked, and holds locks meanwhile. Costs a read.
+    package static var isAskedInside: Bool {
+        @inline(__always) get { hfplatform_interrupt_is_inside() }
+    }
+
+    package static let inside = HoldfastError(
+        .reentrant,
+        "the function that hf_interrupt_set_check was given was asked while its call waits for a server, where it may close "
+            + "stores and do nothing else with them: let it return first")
 
     @usableFromInline package static let cancelled = HoldfastError(
         .cancelled, "the call was interrupted: the function that hf_interrupt_set_check was given said to end it")
@@ -68,6 +91,10 @@ public enum Interrupt {
         let time = SystemTime()
         let thread = hfplatform_thread_interrupt().unsafelyUnwrapped
         let began = time.monotonicNanoseconds()
+        if thread.pointee.is_ending {
+            thread.pointee.is_ending = false
+            return true
+        }
         guard began >= thread.pointee.due, let ask = thread.pointee.ask else { return false }
         let epoch = processEpoch()
         // What it calls is not asked again.

@@ -41,6 +41,10 @@ final class Connection: @unchecked Sendable {
     var isInTransaction = false
     /// What each `run` is surrounded by.
     var frame: Frame?
+    /// Told that there is no answer to a `run`.
+    var noteLoss: ((HoldfastError) -> Void)?
+    /// Until when whoever uses it waits at most, where that is sooner than a server is given up.
+    var deadline = UInt64.max
 
     /// A transaction of its own for what is read outside of one.
     struct Frame {
@@ -48,17 +52,15 @@ final class Connection: @unchecked Sendable {
         let after: [Statement]
         /// Told what the first of those behind has answered.
         let check: (Rows) throws(HoldfastError) -> Void
-        /// Told that there is no answer.
-        let noteLoss: () -> Void
     }
 
-    /// Connects. Gives up at the monotonic time `deadline`, and soon after `stop` is set.
+    /// Connects. Gives up at the monotonic time `deadline`, and soon after `isUnwanted`.
     init(
         to url: ServerURL, _ limits: Limits, deadline: UInt64, _ roundTrips: RoundTrips, _ preparation: Preparation,
-        _ stop: Interrupt.Flag
+        isUnwanted: () -> Bool
     ) throws(HoldfastError) {
         let library = try LibPQ.load()
-        (raw, descriptor) = try Self.connect(library, url, deadline, stop)
+        (raw, descriptor) = try Self.connect(library, url, deadline, isUnwanted)
         self.library = library
         place = url.place
         handle = Lock(raw)
@@ -77,11 +79,11 @@ final class Connection: @unchecked Sendable {
     /// Each host has its share of the time: libpq passes over one that refuses, but to whoever polls it leaves one that says
     /// nothing, such as a primary that was paused or cut off, and goes on to no other.
     private static func connect(
-        _ library: LibPQ, _ url: ServerURL, _ deadline: UInt64, _ stop: Interrupt.Flag
+        _ library: LibPQ, _ url: ServerURL, _ deadline: UInt64, _ isUnwanted: () -> Bool
     ) throws(HoldfastError) -> (LibPQ.Connection, Int32) {
         var hosts: ConnectionHosts?
         for first in 0... {
-            let found = try connect(library, url, deadline, stop, &hosts, first)
+            let found = try connect(library, url, deadline, isUnwanted, &hosts, first)
             if let found { return found }
             if first + 1 >= hosts?.count ?? 1 { break }
         }
@@ -90,7 +92,7 @@ final class Connection: @unchecked Sendable {
 
     /// Nil where nobody has answered in the time of the host at this place, with which it begins.
     private static func connect(
-        _ library: LibPQ, _ url: ServerURL, _ last: UInt64, _ stop: Interrupt.Flag, _ hosts: inout ConnectionHosts?,
+        _ library: LibPQ, _ url: ServerURL, _ last: UInt64, _ isUnwanted: () -> Bool, _ hosts: inout ConnectionHosts?,
         _ first: Int
     ) throws(HoldfastError) -> (LibPQ.Connection, Int32)? {
         let settings =
@@ -128,9 +130,10 @@ final class Connection: @unchecked Sendable {
                 }
             }
             let events = polling == LibPQ.Polling.reading ? POLLIN : POLLOUT
-            // In stretches, to hear of `stop`.
-            while !wait(descriptor, events, until: min(deadline, now() + 50_000_000)) {
-                if stop.isSet { throw give(Interrupt.cancelled) }
+            // In stretches, to ask whether it is still wanted, and whether the call is to end.
+            while !wait(descriptor, events, until: min(deadline, now() + 20_000_000)) {
+                if isUnwanted() { throw give(Interrupt.cancelled) }
+                do throws(HoldfastError) { try Interrupt.lookInside() } catch { throw give(error) }
                 if now() >= deadline {
                     hfplatform_forget_unshared(descriptor)
                     library.finish(connection)
@@ -180,11 +183,7 @@ final class Connection: @unchecked Sendable {
     func run(_ statements: [Statement], _ doing: String) throws(HoldfastError) -> [Rows] {
         guard let frame else { return try exchange(statements, doing) }
         isInTransaction = true
-        let rows: [Rows]
-        do throws(HoldfastError) { rows = try exchange(frame.before + statements + frame.after, doing) } catch {
-            if error.tellsOfLostConnection { frame.noteLoss() }
-            throw error
-        }
+        let rows = try exchange(frame.before + statements + frame.after, doing)
         isInTransaction = false
         let end = frame.before.count + statements.count
         try frame.check(rows[end])
@@ -208,11 +207,22 @@ final class Connection: @unchecked Sendable {
     private func exchange(
         _ statements: [Statement], _ doing: String, prepares: Bool
     ) throws(HoldfastError) -> [Rows] {
-        try send(statements, doing, prepares: prepares)
-        guard let rows = try take(until: Self.now() &+ reply) else {
-            throw lose(ServerError.silent(reply, place))
+        let began = Self.now()
+        do throws(HoldfastError) {
+            try send(statements, doing, prepares: prepares)
+            guard let rows = try take(until: lastMoment) else { throw silent(since: began) }
+            return rows
+        } catch {
+            if error.tellsOfLostConnection { noteLoss?(error) }
+            throw error
         }
-        return rows
+    }
+
+    /// When an answer that is asked for now is given up.
+    private var lastMoment: UInt64 { min(Self.now() &+ reply, deadline) }
+
+    private func silent(since began: UInt64) -> HoldfastError {
+        lose(ServerError.silent(Self.now() &- began, place))
     }
 
     /// Sends statements whose answers `take` gives.
@@ -229,15 +239,16 @@ final class Connection: @unchecked Sendable {
         guard library.pipelineSync(raw) == 1 else { throw lost() }
         isWaiting = true
         roundTrips.add()
-        try flush(until: now &+ reply)
+        try flush()
     }
 
-    /// The answers, one for each statement; nil where they have not come by then, and may be taken later.
+    /// The answers, one for each statement; nil where they have not come by then, and may be taken later. A thread that is to
+    /// be asked whether its call is to end is asked meanwhile; where it is, the connection is lost.
     func take(until deadline: UInt64) throws(HoldfastError) -> [Rows]? {
         try requireOpen()
         while true {
             while library.isBusy(raw) != 0 {
-                guard Self.wait(descriptor, POLLIN, until: deadline) else { return nil }
+                guard try wait(POLLIN, until: deadline) else { return nil }
                 guard library.consumeInput(raw) == 1 else { throw lost() }
             }
             guard let result = library.getResult(raw) else { continue }
@@ -261,6 +272,7 @@ final class Connection: @unchecked Sendable {
             default:
                 defer { library.clear(result) }
                 prepared.undo(answered())
+                // Made by libpq itself.
                 guard let state = library.resultField(result, LibPQ.Field.state) else { throw lost() }
                 let words = library.resultField(result, LibPQ.Field.message).map { Self.line(String(cString: $0)) }
                 refusal = refusal ?? ServerError.refused(String(cString: state), words ?? "", doing, place)
@@ -295,7 +307,8 @@ final class Connection: @unchecked Sendable {
     /// Takes answers that nobody has waited for.
     private func settle() throws(HoldfastError) {
         guard isWaiting, !isLost else { return }
-        if try take(until: Self.now() &+ reply) == nil { throw lose(ServerError.silent(reply, place)) }
+        let began = Self.now()
+        if try take(until: lastMoment) == nil { throw silent(since: began) }
     }
 
     private func send(_ statement: Statement, named name: String? = nil) throws(HoldfastError) {
@@ -334,14 +347,14 @@ final class Connection: @unchecked Sendable {
     private nonisolated(unsafe) static let nothing = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
 
     /// Hands everything to the system. The server may answer meanwhile, and waits while nobody takes that.
-    private func flush(until deadline: UInt64) throws(HoldfastError) {
+    private func flush() throws(HoldfastError) {
+        let began = Self.now()
+        let last = lastMoment
         while true {
             switch library.flush(raw) {
             case 0: return
             case 1:
-                guard Self.wait(descriptor, POLLIN | POLLOUT, until: deadline) else {
-                    throw lose(ServerError.silent(reply, place))
-                }
+                guard try wait(POLLIN | POLLOUT, until: last) else { throw silent(since: began) }
                 guard library.consumeInput(raw) == 1 else { throw lost() }
             default: throw lost()
             }
@@ -373,8 +386,10 @@ final class Connection: @unchecked Sendable {
     }
 
     private func lost() -> HoldfastError {
-        let words = library.errorMessage(raw).map { Self.line(String(cString: $0)) } ?? ""
-        return lose(ServerError.lost(words, place))
+        guard let message = library.errorMessage(raw) else { return lose(ServerError.lost("", place)) }
+        // In its words alone libpq tells one failure of its own from another.
+        if strstr(message, "memory") != nil { return lose(ServerError.outOfMemory(place)) }
+        return lose(ServerError.lost(Self.line(String(cString: message)), place))
     }
 
     private func lose(_ error: HoldfastError) -> HoldfastError {
@@ -385,6 +400,16 @@ final class Connection: @unchecked Sendable {
     // MARK: Waiting
 
     static func now() -> UInt64 { SystemTime().monotonicNanoseconds() }
+
+    /// The same, and asks whether the call is to end. What it waits with, of whoever it is, stays locked meanwhile.
+    private func wait(_ events: Int32, until deadline: UInt64) throws(HoldfastError) -> Bool {
+        while Interrupt.isWanted {
+            if Self.wait(descriptor, events, until: min(deadline, Self.now() &+ Interrupt.interval)) { return true }
+            if Self.now() >= deadline { return false }
+            do throws(HoldfastError) { try Interrupt.lookInside() } catch { throw lose(error) }
+        }
+        return Self.wait(descriptor, events, until: deadline)
+    }
 
     /// Answers whether the descriptor is ready by then.
     private static func wait(_ descriptor: Int32, _ events: Int32, until deadline: UInt64) -> Bool {

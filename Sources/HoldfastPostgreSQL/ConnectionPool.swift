@@ -4,7 +4,8 @@ internal import HoldfastStorage
 /// The connections of a store, at most so many. Those that nobody uses are kept for the next, a few of them.
 final class ConnectionPool: Sendable {
     private enum Phase {
-        case serving, closed
+        /// `ending`: who reads is not served any more, and the last word is not said yet.
+        case serving, ending, closed
     }
 
     private struct State {
@@ -17,6 +18,10 @@ final class ConnectionPool: Sendable {
         var opening = 0
         /// Whether one was opened before, so that the store is.
         var hasOpened = false
+
+        func require(_ closes: Bool) throws(HoldfastError) {
+            if phase == .closed || phase == .ending && !closes { throw HoldfastError.storeClosed }
+        }
 
         var count: Int { idle.count + lent.count + opening }
     }
@@ -57,7 +62,7 @@ final class ConnectionPool: Sendable {
     /// Throws where what was lent in this epoch is no longer valid.
     func require(_ epoch: UInt64) throws(HoldfastError) {
         try state.withLock { state throws(HoldfastError) in
-            if state.phase == .closed { throw HoldfastError.storeClosed }
+            if state.phase != .serving { throw HoldfastError.storeClosed }
             if state.epoch != epoch { throw Self.ended }
         }
     }
@@ -67,16 +72,18 @@ final class ConnectionPool: Sendable {
 
     // MARK: Lending
 
-    /// A connection, to be given back. `isFresh`: none that was used before. `waits`: for others to give one back.
+    /// A connection, to be given back. `isFresh`: none that was used before. `waits`: for others to give one back. `last`: when
+    /// whoever takes it waits no longer. `closes`: to say the last word.
     func take(
-        isFresh: Bool = false, waits: Bool = true, _ stop: Interrupt.Flag = Interrupt.Flag()
+        isFresh: Bool = false, waits: Bool = true, until last: UInt64 = .max, closes: Bool = false,
+        _ stop: Interrupt.Flag = Interrupt.Flag()
     ) throws(HoldfastError) -> Connection {
-        let deadline = Connection.now() &+ patience
+        let deadline = min(Connection.now() &+ patience, last)
         var hasAsked = !waits
         while true {
             let seen = changes.number
             let found = try state.withLock { state throws(HoldfastError) -> (ready: Connection?, mayOpen: Bool) in
-                if state.phase == .closed { throw HoldfastError.storeClosed }
+                try state.require(closes)
                 if isFresh { state.idle = [] }
                 if let ready = state.idle.popLast() {
                     state.lent[ObjectIdentifier(ready)] = ready
@@ -87,7 +94,7 @@ final class ConnectionPool: Sendable {
                 return (nil, true)
             }
             if let ready = found.ready { return ready }
-            if found.mayOpen { return try open(deadline, stop) }
+            if found.mayOpen { return try open(deadline, closes, stop) }
             // Snapshots that are kept for speed, or have been kept longest, make room.
             if !hasAsked {
                 hasAsked = true
@@ -101,17 +108,22 @@ final class ConnectionPool: Sendable {
                     "all \(limit) connections to \(url.place) are in use: end transactions and cursors, or raise "
                         + "\"max_connections\"")
             }
-            changes.wait(while: seen, nanoseconds: min(deadline - now, 100_000_000))
+            try Interrupt.lookInside()
+            changes.wait(while: seen, nanoseconds: min(deadline - now, 20_000_000))
         }
     }
 
-    private func open(_ deadline: UInt64, _ stop: Interrupt.Flag) throws(HoldfastError) -> Connection {
+    private func open(
+        _ deadline: UInt64, _ closes: Bool, _ stop: Interrupt.Flag
+    ) throws(HoldfastError) -> Connection {
         let opened = Result { () throws(HoldfastError) in
-            try Connection(to: url, environment.limits, deadline: deadline, roundTrips, preparation, stop)
+            try Connection(to: url, environment.limits, deadline: deadline, roundTrips, preparation) { [self] in
+                stop.isSet || hasEnded && !closes
+            }
         }
         let (isClosed, hasOpened) = state.withLock { state in
             state.opening -= 1
-            if state.phase == .closed { return (true, state.hasOpened) }
+            if state.phase != .serving && !closes { return (true, state.hasOpened) }
             if case .success(let connection) = opened {
                 state.lent[ObjectIdentifier(connection)] = connection
                 state.hasOpened = true
@@ -126,6 +138,7 @@ final class ConnectionPool: Sendable {
     /// Gives it back. A transaction that it is in ends; nobody waits for that.
     func give(_ connection: Connection) {
         connection.rollBack()
+        connection.deadline = .max
         state.withLock { state in
             guard state.lent.removeValue(forKey: ObjectIdentifier(connection)) != nil, !connection.isLost,
                 state.phase == .serving, state.idle.count < environment.limits.idleReaders
@@ -151,23 +164,28 @@ final class ConnectionPool: Sendable {
 
     /// What a call is answered that failed because the store was closed.
     func closed(_ error: HoldfastError) -> HoldfastError {
-        state.withLock { $0.phase == .closed } ? .storeClosed : error
+        hasEnded ? .storeClosed : error
     }
+
+    private var hasEnded: Bool { state.withLock { $0.phase != .serving } }
 
     // MARK: Ending
 
     /// Whoever reads finds its connection gone; who asks next gets a fresh one.
     func drop() { end(in: .serving) }
 
+    /// As `drop`, but for this connection, and nobody gets another one who does not close the store.
+    func endReads(but writer: Connection?) { end(in: .ending, but: writer) }
+
     /// As `drop`, for good.
     func close() { end(in: .closed) }
 
-    private func end(in phase: Phase) {
+    private func end(in phase: Phase, but kept: Connection? = nil) {
         let connections = state.withLock { state in
-            let connections = state.idle + state.lent.values
+            let connections = (state.idle + state.lent.values).filter { $0 !== kept }
             state.epoch += 1
             state.idle = []
-            state.lent = [:]
+            state.lent = state.lent.filter { $0.value === kept }
             if state.phase != .closed { state.phase = phase }
             return connections
         }

@@ -125,7 +125,7 @@ final class PostgreSQLSnapshot: StorageSnapshot {
             state.withLock { $0.callers -= 1 }
             giveBackIfUnused()
         }
-        return try turn.withLock { served throws(HoldfastError) in
+        return try turn.withLockAsking { served throws(HoldfastError) in
             served += 1
             do throws(HoldfastError) {
                 return try body(connection)

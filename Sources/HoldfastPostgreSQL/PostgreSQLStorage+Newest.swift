@@ -8,11 +8,18 @@ extension PostgreSQLStorage {
     public var changeToken: ChangeToken? {
         // Whatever is asked from here on tells of what was committed before.
         let wanted = questions.load(ordering: .acquiring) + 1
-        return told.withLock { told in
-            if told.number >= wanted { return told.token }
-            told.number = questions.add(1, ordering: .acquiringAndReleasing).newValue
-            told.token = ask(&told)
-            return told.token
+        do throws(HoldfastError) {
+            return try told.withLockAsking { told throws(HoldfastError) in
+                if told.number >= wanted { return told.token }
+                told.number = questions.add(1, ordering: .acquiringAndReleasing).newValue
+                told.token = nil
+                told.token = try ask(&told)
+                return told.token
+            }
+        } catch {
+            // Who is told nothing asks for more, and hears of it there.
+            Interrupt.putOff()
+            return nil
         }
     }
 
@@ -28,7 +35,7 @@ extension PostgreSQLStorage {
 
     public var loss: HoldfastError? { states.loss }
 
-    private func ask(_ told: inout Told) -> ChangeToken? {
+    private func ask(_ told: inout Told) throws(HoldfastError) -> ChangeToken? {
         for _ in 0..<2 {
             let isFresh = told.connection == nil
             do throws(HoldfastError) {
@@ -39,6 +46,7 @@ extension PostgreSQLStorage {
                 return KnownStates.token(of: try row(on: connection))
             } catch {
                 if let connection = told.connection.take() { pool.give(connection) }
+                if error.status == .cancelled { throw error }
                 if isFresh { return nil }
             }
         }

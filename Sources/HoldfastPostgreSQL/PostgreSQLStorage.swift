@@ -33,6 +33,8 @@ public final class PostgreSQLStorage: Storage {
         var asked: KnownStates.Question?
         var locked: StoreRow?
         var isWriting = false
+        /// What is written is the last.
+        var isClosing = false
         /// How often in a row somebody else was faster.
         var lostRaces = 0
         /// Whether the row is locked before anything is validated, so that nobody can be faster: others write, too.
@@ -111,6 +113,7 @@ public final class PostgreSQLStorage: Storage {
         while true {
             do throws(HoldfastError) { return try snapshot() } catch {
                 guard error.tellsOfStandbyBehind, Connection.now() < deadline else { throw error }
+                try Interrupt.lookInside()
                 usleep(5_000)
             }
         }
@@ -176,7 +179,10 @@ public final class PostgreSQLStorage: Storage {
     }
 
     private func lock(_ writer: inout Writer, until deadline: UInt64, isFresh: Bool) throws(HoldfastError) -> Bool {
-        let connection = if let open = writer.connection { open } else { try pool.take(isFresh: isFresh) }
+        let connection =
+            if let open = writer.connection { open } else {
+                try pool.take(isFresh: isFresh, closes: writer.isClosing)
+            }
         writer.connection = connection
         while true {
             let question = writer.asked ?? states.question
@@ -275,14 +281,14 @@ public final class PostgreSQLStorage: Storage {
         (writer.asked, writer.locked, writer.isWriting) = (nil, nil, false)
     }
 
-    public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
+    public func beginWrite(durable: Bool, until last: UInt64) throws(HoldfastError) -> any StorageWrite {
         if isReadOnly {
             throw HoldfastError(.readOnly, "\(location) was opened for reading: open it without \"read_only\" to write")
         }
         if writer.withLock({ $0.isWriting }) {
             throw HoldfastError(.busy, "another write transaction is open on \(location): try again")
         }
-        let deadline = Connection.now() &+ UInt64(environment.limits.foreignLock)
+        let deadline = min(Connection.now() &+ UInt64(environment.limits.foreignLock), last)
         guard try acquireWriteLock(until: deadline) else {
             releaseWriteLock()
             throw HoldfastError.lockedOut(of: location)
@@ -290,11 +296,12 @@ public final class PostgreSQLStorage: Storage {
         return try writer.withLock { writer throws(HoldfastError) in
             if let row = writer.locked.take(), let connection = writer.connection {
                 writer.isWriting = true
+                connection.deadline = last
                 return PostgreSQLWrite(of: self, row, on: connection, durable: durable, isLocked: true)
             }
             for isFresh in [false, true] {
                 do throws(HoldfastError) {
-                    let connection = try usable(&writer, isFresh: isFresh)
+                    let connection = try usable(&writer, isFresh: isFresh, until: last)
                     let known = states.row
                     let row = if let known { known } else { try row(on: connection) }
                     writer.isWriting = true
@@ -310,18 +317,23 @@ public final class PostgreSQLStorage: Storage {
 
     /// A connection that the server has not ended meanwhile: with the statement of a batch it would not be known whether the
     /// server has it.
-    private func usable(_ writer: inout Writer, isFresh: Bool) throws(HoldfastError) -> Connection {
+    private func usable(
+        _ writer: inout Writer, isFresh: Bool, until deadline: UInt64
+    ) throws(HoldfastError) -> Connection {
         if let open = writer.connection {
+            open.deadline = deadline
             if !open.isEnded { return open }
             letGo(&writer)
         }
-        let connection = try pool.take(isFresh: isFresh)
+        let connection = try pool.take(isFresh: isFresh, until: deadline)
+        connection.deadline = deadline
         if !connection.isEnded {
             writer.connection = connection
             return connection
         }
         pool.give(connection)
-        let fresh = try pool.take(isFresh: true)
+        let fresh = try pool.take(isFresh: true, until: deadline)
+        fresh.deadline = deadline
         writer.connection = fresh
         return fresh
     }
@@ -341,6 +353,7 @@ public final class PostgreSQLStorage: Storage {
         writer.withLock { writer in
             guard writer.connection === connection else { return }
             writer.isWriting = false
+            connection.deadline = .max
             connection.rollBack()
             if connection.isLost { letGo(&writer) }
         }
@@ -456,7 +469,11 @@ public final class PostgreSQLStorage: Storage {
         }
     }
 
+    public func endReads() { pool.endReads(but: writer.withLock { $0.connection }) }
+
     public func close(head: CommitSequence) throws(HoldfastError) {
+        endReads()
+        writer.withLock { $0.isClosing = true }
         defer {
             follower.close()
             pool.close()

@@ -39,6 +39,8 @@ final class PostgreSQLWrite: StorageWrite {
         isDurable = durable
         logStart = row.logStart
         if !isLocked { connection.frame = frame }
+        // Nothing was stored, so that it may begin anew with another connection: as after lost races, but not for ever.
+        connection.noteLoss = { [unowned self] error in isOvertaken = storage.loseRace(self.isLocked ? error : nil) }
     }
 
     deinit { rollback() }
@@ -53,9 +55,7 @@ final class PostgreSQLWrite: StorageWrite {
             after: [StoreRow.statement(store, question.known), Statement("COMMIT")],
             check: { [unowned self] rows throws(HoldfastError) in
                 try compare(storage.states.checked(rows, question))
-            },
-            // Nothing was under way, so that it may begin anew with another connection: twice, as after lost races.
-            noteLoss: { [unowned self] in isOvertaken = storage.loseRace() })
+            })
     }
 
     private func compare(_ found: StoreRow) throws(HoldfastError) {
@@ -252,6 +252,7 @@ final class PostgreSQLWrite: StorageWrite {
         let isDurable = isDurable || written.reserved > row.reserved
         let time = Connection.now()
         connection.frame = nil
+        connection.noteLoss = nil
         defer { storage.end(connection) }
         let all: [Statement]
         do throws(HoldfastError) {
@@ -308,6 +309,7 @@ final class PostgreSQLWrite: StorageWrite {
         guard isOpen else { return }
         isOpen = false
         connection.frame = nil
+        connection.noteLoss = nil
         storage.end(connection)
     }
 }

@@ -67,6 +67,13 @@ enum ServerError {
             detail: [("connection", .text("lost"))])
     }
 
+    /// The connection cannot be used on, because this process had no memory for what went over it.
+    static func outOfMemory(_ place: String) -> HoldfastError {
+        HoldfastError(
+            .noMemory, "there is no memory for what goes to \(place) and comes from it: free some, then run it again",
+            detail: [("connection", .text("lost"))])
+    }
+
     static func silent(_ nanoseconds: UInt64, _ place: String) -> HoldfastError {
         HoldfastError(
             .io, "\(place) has not answered for \(nanoseconds / 1_000_000) milliseconds: look after the server",

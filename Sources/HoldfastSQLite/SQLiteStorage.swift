@@ -193,7 +193,7 @@ public final class SQLiteStorage: Storage {
         return connection
     }
 
-    public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
+    public func beginWrite(durable: Bool, until deadline: UInt64) throws(HoldfastError) -> any StorageWrite {
         if durable { try syncNames() }
         // One that is not durable relies on nothing, but the checkpointer waits for it.
         if durable ? doubt.isElsewhere : doubt.wasElsewhere { try settleElsewhere() }

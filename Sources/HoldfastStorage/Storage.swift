@@ -95,7 +95,11 @@ public protocol Storage: AnyObject, Sendable {
     ///
     ///     SQLite       PRAGMA synchronous = FULL or NORMAL; BEGIN IMMEDIATE; SELECT max(sequence) FROM holdfast_log
     ///     PostgreSQL   nothing: it begins with the newest row that is known; or goes on with the row's lock
-    func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite
+    ///
+    /// Where a server has to be waited for, this and the transaction's calls wait no longer than until the monotonic time
+    /// `deadline`, `.max` for as long as servers are given at all: before `commit` it is overtaken then, behind it the outcome
+    /// is unknown.
+    func beginWrite(durable: Bool, until deadline: UInt64) throws(HoldfastError) -> any StorageWrite
 
     /// Makes every commit that returned before durable, in whatever process.
     ///
@@ -119,6 +123,9 @@ public protocol Storage: AnyObject, Sendable {
     ///     PostgreSQL   behind SELECT … FOR UPDATE of the store's row; where one is missing the row's head moves on, so
     ///                  that what arrives late finds another head than it compares with
     func resolve(_ commits: [CommitName]) throws(HoldfastError) -> [Bool]
+
+    /// Nobody writes any more: has calls that wait for a server end soon with `.closed`. Before `close`, any number of times.
+    func endReads()
 
     /// Notes that no sequence after `head`, and after the newest in the commit log, was used, so that none is skipped
     /// at the next open, and lets go of the place. Called once, also if it throws. Whoever is reading is not waited
@@ -171,6 +178,11 @@ extension Storage {
     public var noticesChanges: Bool { true }
     public var isRemote: Bool { false }
     public var loss: HoldfastError? { nil }
+    public func endReads() {}
+    public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
+        try beginWrite(durable: durable, until: .max)
+    }
+
     public func beginHistory(with repositories: [RepositoryRecord]) throws(HoldfastError) { try recover() }
     public func knownToken(within age: UInt64) -> ChangeToken? { changeToken }
 

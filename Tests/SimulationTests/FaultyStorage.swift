@@ -56,7 +56,7 @@ final class FaultyStorage: Storage, @unchecked Sendable {
 
     func releaseWriteLock() {}
 
-    func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
+    func beginWrite(durable: Bool, until deadline: UInt64) throws(HoldfastError) -> any StorageWrite {
         if inDoubt != nil { simulation.report("a write was begun before the failed commit was recovered from") }
         try call("beginWrite", failsPermille: 10, .busy)
         return FaultyWrite(try memory.beginWrite(durable: durable), of: self, isDurable: durable)

@@ -11,10 +11,10 @@
  *     hf_interrupt_set_check(is_stopped, NULL);
  *
  * It is asked about every 20 ms on that thread alone, in the midst of its own calls: while they wait, for a
- * commit, a future, events, a lock, another program, and while they work, reading, checking, copying. Never
- * while a lock of the library's is held, so it may call the library; what it calls does not ask again. Calls
- * that are short, or that run a function of the program's, which can ask for itself, are hardly ever asked
- * for.
+ * commit, a future, events, a lock, another program, and while they work, reading, checking, copying. But for
+ * what is said of servers below, never while a lock of the library's is held, so it may call the library;
+ * what it calls does not ask again. Calls that are short, or that run a function of the program's, which can
+ * ask for itself, are hardly ever asked for.
  *
  * Where it answers true the call ends soon with HF_CANCELLED, and with nothing half done, as if it had
  * failed: a commit that waited is withdrawn, a copy leaves no file, an index no record (it is taken away
@@ -24,6 +24,11 @@
  * call whose work is done, or can no longer be taken back, answers what it came to: so a commit that is
  * being stored ends as it ends. hf_store_close ends its wait, and the store closes all the same;
  * hf_store_events answers 0; what hf_controller_dispatch has handed over is handled.
+ *
+ * On a server what may be stored is not waited for either where the server does not answer in a moment: the
+ * commit answers HF_IO with HF_COMMIT_UNKNOWN, and what became of it is found out all the same. A call that
+ * waits for a server's answer may be holding locks while the function is asked. There it may close stores,
+ * which begin to close, and free what the call does not use; every other call answers HF_REENTRANT.
  */
 #ifndef HOLDFAST_INTERRUPT_H
 #define HOLDFAST_INTERRUPT_H

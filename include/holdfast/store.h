@@ -125,7 +125,9 @@ typedef struct hf_store hf_store;
  * goes on with what is there. Only where a repository was lost, too, or another store lies in its place,
  * every call answers HF_IO until the store is closed and opened again. When a connection is lost in the
  * middle of a commit, a new one finds out what became of it; HF_COMMIT_UNKNOWN is left where the server does
- * not come back. hf_store_backup and hf_store_compact are HF_UNSUPPORTED: take pg_dump, or hf_store_export.
+ * not come back, or not before the commit's "timeout_ms" have passed. Reads have no such limit: a server that
+ * says nothing for a minute is given up. hf_store_backup and hf_store_compact are HF_UNSUPPORTED: take
+ * pg_dump, or hf_store_export.
  *
  * out_store receives the handle, freed with hf_store_free.
  *
@@ -176,8 +178,9 @@ HF_EXPORT void hf_store_free(hf_store *store);
 
 /**
  * Makes everything committed before this call durable, also what was committed as "relaxed".
- * Errors: HF_IO, HF_HISTORY_LOST (a server is just found to have lost some of it; what is there is durable),
- * HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks for one sync of the file, or of the server's.
+ * Errors: HF_IO, HF_HISTORY_LOST (a server has lost some of it since the last call, and no call of this
+ * function has told so; what is there is durable), HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread.
+ * Blocks for one sync of the file, or of the server's.
  */
 HF_EXPORT hf_status hf_store_sync(hf_store *store, hf_error **out_error);
 

@@ -67,9 +67,12 @@ typedef enum HF_ENUM(hf_transaction_state) {
  *   "durability": "full" | "relaxed"           (the store's)
  *   "timeout_ms": 0..86400000 (30000)          how long the commit may wait: for a place under
  *                                              "max_in_flight" and then in the queue; then it is told,
- *                                              whoever is in the way. Once it is being stored the true
- *                                              result is told, late if need be. 0: it waits
- *                                              for no place, and is not withdrawn once it is accepted.
+ *                                              whoever is in the way. Once it is being stored the true result
+ *                                              is told, late if need be; but on a server, who waits for it is
+ *                                              told HF_TIMEOUT while the server cannot have it, and then
+ *                                              HF_IO with HF_COMMIT_UNKNOWN, and what became of it is found
+ *                                              out all the same. 0: it waits for no place, and is not
+ *                                              withdrawn once it is accepted.
  *   "when_full": "wait" | "refuse"             (wait) what a submission does that finds no place under
  *                                              "max_in_flight": "refuse" answers HF_BUSY at once, as an event
  *                                              loop wants it, and leaves "timeout_ms" to the queue

@@ -118,12 +118,23 @@ typedef struct hfplatform_interrupt {
     uint32_t silence;  /* not asked while this is above 0 */
     uint64_t interval; /* how long to wait between two questions, in nanoseconds */
     uint64_t due;      /* not asked before this monotonic time */
+    bool is_inside;    /* whether it is just asked in a wait in which it has locks */
+    bool is_ending;    /* the answer was that they are to, and nobody was told */
 } hfplatform_interrupt;
 
 /* The calling thread's own. */
 hfplatform_interrupt *hfplatform_thread_interrupt(void);
 /* Whether the calling thread is to be asked. */
 bool hfplatform_interrupt_is_wanted(void);
+/* The calling thread is asked from here on, or no longer, in a wait in which it has locks. */
+void hfplatform_interrupt_set_inside(bool is_inside);
+/* How many threads are. */
+extern uint32_t hfplatform_interrupts_inside;
+/* Whether the calling thread is. */
+static inline bool hfplatform_interrupt_is_inside(void) {
+    return __atomic_load_n(&hfplatform_interrupts_inside, __ATOMIC_RELAXED) != 0 &&
+           hfplatform_thread_interrupt()->is_inside;
+}
 
 /* --- Files ----------------------------------------------------------------------------------------
  * open(2) with O_CLOEXEC and O_NOFOLLOW, made again when interrupted. The descriptor, or -errno. */

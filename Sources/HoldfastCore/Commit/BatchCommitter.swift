@@ -34,11 +34,11 @@ final class BatchCommitter {
     // What changes, and what guards it: everything here is the leader's, which excludes what Swift would look for at each
     // access. The catalogue, the cache, the follower and the storage, which others use meanwhile, have locks of their own.
 
-    private let storage: any Storage
+    let storage: any Storage
     let environment: Environment
     let settings: Settings
     let keyAges: KeyAges
-    private let snapshots: any CommitSnapshots
+    let snapshots: any CommitSnapshots
     private let waitingReaders: WaitingReaders
 
     /// Random, once: tells this opening's commits from those of another that got the same sequence.
@@ -46,8 +46,8 @@ final class BatchCommitter {
     /// The newest sequence that was given out, to a commit that was stored or to one that was not.
     var lastSequence: CommitSequence
     /// The newest in the commit log when this process looked last.
-    private(set) var storedHead: CommitSequence
-    private var reservedThrough: CommitSequence
+    var storedHead: CommitSequence
+    var reservedThrough: CommitSequence
     var commitLogAges: CommitLogAges?
     @exclusivity(unchecked) var commitLogSizes: CommitLogSizes
     @exclusivity(unchecked) var recent: RecentCommits
@@ -58,15 +58,17 @@ final class BatchCommitter {
     let follower: CommitLogFollower
     let origin: Receipt.Origin
     /// For the diagnostics log, once the lead was passed on.
-    @exclusivity(unchecked) private(set) var notes: [StoreDiagnostics.Entry] = []
+    @exclusivity(unchecked) var notes: [StoreDiagnostics.Entry] = []
     /// Set while the storage has to be recovered before it can be used again.
-    private var brokenBy: HoldfastError?
+    var brokenBy: HoldfastError?
     /// Rises where the storage has lost commits.
-    private(set) var history: UInt64 = 0
+    var history: UInt64 = 0
+    /// What a server has left open of a batch, until it was asked.
+    var open: Open?
     /// Set while not all have been told that it has.
-    private var lossToTell: HoldfastError?
+    var lossToTell: HoldfastError?
     /// Set when the write lock could not be waited for.
-    @exclusivity(unchecked) private var writeLockFailure: HoldfastError?
+    @exclusivity(unchecked) var writeLockFailure: HoldfastError?
 
     init(
         storage: any Storage, state: StorageState, environment: Environment, settings: Settings, keyAges: KeyAges,
@@ -121,6 +123,8 @@ final class BatchCommitter {
         var commits: Int
         var isDurable: Bool
         var advances: Bool
+        /// Until when whoever leads it waits for a server.
+        var deadline = UInt64.max
 
         /// Whether a batch with this commit needs no more.
         func suffice(for commit: Commit) -> Bool {
@@ -130,6 +134,8 @@ final class BatchCommitter {
 
     /// A write transaction, or why there is none.
     struct Opening {
+        var hasFailed: Bool { if case .failure = write { true } else { false } }
+
         fileprivate var write: Result<(transaction: any StorageWrite, reserves: Bool), HoldfastError>
         fileprivate var began: UInt64
     }
@@ -242,6 +248,13 @@ final class BatchCommitter {
             try requireWanted()
             try write.apply(stored)
             try requireWanted()
+            // From here on nobody can say that his is not stored.
+            let left = storage.isRemote ? survivors.filter { !$0.commit.beginStoring() } : []
+            if !left.isEmpty {
+                write.rollback()
+                for (commit, _) in left { commit.end(.failure(Interrupt.cancelled)) }
+                return beginAnew(batch, from: lastBefore)
+            }
             let outcome: WriteOutcome
             do throws(HoldfastError) {
                 // Readers that rely on the state which now ends must keep it.
@@ -264,8 +277,10 @@ final class BatchCommitter {
             } catch {
                 cache.clear()
                 follower.lost()
-                let isStored = settle(survivors, after: error)
-                for (commit, reason) in refused { commit.end(.failure(isStored ? reason : error)) }
+                brokenBy = error
+                open = Open(survivors: survivors, refused: refused, error: error)
+                // What a server is asked takes its time: see `settle`.
+                if !storage.isRemote { _ = settle() }
                 return Array(batch[validated...])
             }
             switch outcome {
@@ -322,7 +337,7 @@ final class BatchCommitter {
     }
 
     /// Whether the storage can go on with what it has.
-    private func isLoss(_ error: HoldfastError) -> Bool {
+    func isLoss(_ error: HoldfastError) -> Bool {
         error.status == .historyLost && storage.loss?.status == .historyLost
     }
 
@@ -331,7 +346,7 @@ final class BatchCommitter {
         _ needs: Needs
     ) throws(HoldfastError) -> (transaction: any StorageWrite, reserves: Bool)? {
         let reserves = needs.advances || lastSequence + CommitSequence(needs.commits) >= reservedThrough
-        let write = try storage.beginWrite(durable: needs.isDurable || reserves)
+        let write = try storage.beginWrite(durable: needs.isDurable || reserves, until: needs.deadline)
         do throws(HoldfastError) {
             try catchUp(with: write)
         } catch {
@@ -373,6 +388,11 @@ final class BatchCommitter {
         }
         var rest: [Commit] = []
         for one in batch {
+            // Behind one whose outcome is open nobody is taken.
+            if open != nil {
+                rest.append(one)
+                continue
+            }
             let needs = Needs(commits: 1, isDurable: one.isDurable, advances: one.advances)
             rest += commit([one], open(for: needs).write)
         }
@@ -380,7 +400,7 @@ final class BatchCommitter {
     }
 
     /// Makes what is stored visible, then ends the commits, in order.
-    private func finish(
+    func finish(
         _ survivors: [(commit: Commit, receipt: Receipt)], _ entries: [CommitLogEntry]
     ) {
         if mustRemember {
@@ -390,109 +410,5 @@ final class BatchCommitter {
         }
         snapshots.releaseStale()
         for (commit, receipt) in survivors { commit.end(.success(receipt)) }
-    }
-
-    // MARK: After a failed COMMIT
-
-    /// Nobody knows what a failed COMMIT left behind, so the storage is opened anew and asked. Answers whether the batch
-    /// is known to be stored.
-    private func settle(_ survivors: [(commit: Commit, receipt: Receipt)], after error: HoldfastError) -> Bool {
-        brokenBy = error
-        note("a commit failed and its outcome is unknown: the store is reopened", ("reason", .text(error.message)))
-        do throws(HoldfastError) {
-            do throws(HoldfastError) { try recover() } catch {
-                guard isLoss(error) else { throw error }
-                try beginLostHistory()
-            }
-            var stored: [(commit: Commit, receipt: Receipt)] = []
-            var lost: [Commit] = []
-            var lostSequences: Set<CommitSequence> = []
-            let written = survivors.filter { !$0.receipt.isReplayed }
-            var found = try storage.resolve(
-                written.map { CommitName($0.commit.commitIdentifier, at: $0.receipt.sequence) }
-            ).makeIterator()
-            for (commit, receipt) in survivors {
-                // A replay shares the fate of the commit that it repeats, which may be in this batch.
-                let isStored =
-                    receipt.isReplayed
-                    ? !lostSequences.contains(receipt.sequence)
-                    : found.next() ?? false
-                if isStored {
-                    var durable = receipt
-                    durable.isDurable = true
-                    stored.append((commit, durable))
-                } else {
-                    lostSequences.insert(receipt.sequence)
-                    lost.append(commit)
-                }
-            }
-            names.add(try storage.readState().repositories)
-            finish(stored, [])
-            for commit in lost { commit.end(.failure(error)) }
-            return lost.isEmpty
-        } catch {
-            var unknown = error
-            if storage.isRemote {
-                // What the server has said of the question is nothing that it says of the commit.
-                unknown = HoldfastError(
-                    .io,
-                    "whether the commit is stored was not to be found out (\(error.message)): ask again under an idempotency key",
-                    detail: error.detail, cause: error)
-            }
-            unknown.commitState = .unknown
-            for member in survivors where !member.commit.isDone { member.commit.end(.failure(unknown)) }
-            return false
-        }
-    }
-
-    private func recover() throws(HoldfastError) {
-        snapshots.dropAll()
-        try storage.recover()
-        // Those that were begun meanwhile have ended too, and must serve nobody.
-        snapshots.dropAll()
-        let state = try storage.readState()
-        takeUp(state)
-        note("the store was recovered after a failed commit", ("sequence", .number(state.head)))
-    }
-
-    private func takeUp(_ state: StorageState) {
-        // Sequences that were given out and lost are not given out again.
-        lastSequence = max(lastSequence, state.head)
-        storedHead = state.head
-        reservedThrough = state.reservedThrough
-        commitLogSizes = CommitLogSizes(limit: settings.logMaxBytes, pieces: environment.limits.logPieces)
-        recent.restart(at: storedHead)
-        brokenBy = nil
-    }
-
-    /// Whether that is to be tried again.
-    var hasLossToTell: Bool { lossToTell != nil && (storage.loss ?? lossToTell)?.status == .historyLost }
-
-    /// Where the storage has lost commits: goes on with what it has, and tells all whom that concerns.
-    func beginLostHistory() throws(HoldfastError) {
-        guard let loss = storage.loss ?? lossToTell, loss.status == .historyLost else { return }
-        lossToTell = loss
-        if writeLockFailure?.status == .historyLost { writeLockFailure = nil }
-        // Before anybody reads what is there instead.
-        history = snapshots.beginHistory()
-        try storage.beginHistory(with: names.records)
-        snapshots.dropAll()
-        let state = try storage.readState()
-        takeUp(state)
-        names.add(state.repositories)
-        follower.beginHistory()
-        lossToTell = nil
-        notes.append(StoreDiagnostics.Entry(level: .error, message: loss.message, fields: []))
-    }
-
-    private func note(_ message: String, _ field: DiagnosticsLog.Field) {
-        notes.append(StoreDiagnostics.Entry(level: .error, message: message, fields: [field]))
-    }
-
-    private func refusal(_ reason: HoldfastError) -> HoldfastError {
-        HoldfastError(
-            .io,
-            "the store takes no commits since one failed and it could not be reopened: mend the disk or the server, then "
-                + "retry", cause: reason)
     }
 }

@@ -71,7 +71,13 @@ public final class Commit: @unchecked Sendable {
     /// The newest sequence that was given out before the commit advanced it. For the leader.
     package var headBefore: CommitSequence?
     private let done = Atomic<Bool>(false)
-    private let unwanted = Atomic<Bool>(false)
+    private let wish = Atomic(Wish.none)
+
+    private enum Wish {
+        static let none: UInt8 = 0
+        static let unwanted: UInt8 = 1
+        static let storing: UInt8 = 2
+    }
 
     /// A change of the catalogue.
     package init(_ change: CatalogueChange, isDurable: Bool) {
@@ -114,9 +120,18 @@ public final class Commit: @unchecked Sendable {
 
     func isLate(_ now: UInt64) -> Bool { deadline.map { $0 <= now } ?? false }
 
-    /// Its owner, who waits, would rather have it not stored. It is not, where that is found before its COMMIT.
-    func giveUp() { unwanted.store(true, ordering: .releasing) }
-    var isUnwanted: Bool { unwanted.load(ordering: .acquiring) }
+    /// Its owner, who waits, would rather have it not stored. It is not, where that is found before its COMMIT. Answers false
+    /// where a server may have got that.
+    @discardableResult func giveUp() -> Bool { change(Wish.none, to: Wish.unwanted) != Wish.storing }
+    var isUnwanted: Bool { wish.load(ordering: .acquiring) == Wish.unwanted }
+    /// Before a server gets its COMMIT. Answers false where it is not wanted any more.
+    func beginStoring() -> Bool { change(Wish.none, to: Wish.storing) != Wish.unwanted }
+    /// The server has not stored it.
+    func endStoring() { _ = change(Wish.storing, to: Wish.none) }
+
+    private func change(_ known: UInt8, to wanted: UInt8) -> UInt8 {
+        wish.compareExchange(expected: known, desired: wanted, ordering: .acquiringAndReleasing).original
+    }
 
     var isDone: Bool { done.load(ordering: .acquiring) }
 

@@ -40,6 +40,15 @@ extension CommitQueue {
         for sync in waiting { sync.finish(outcome) }
     }
 
+    /// Finds out what a server has left open. For the committer, which leads.
+    func settle() {
+        let ended = committer.value.settle()
+        if ended.isEmpty { return }
+        post(ended)
+        batches.advance(waking: ended.reduce(0) { $0 | $1.batchBit })
+        for note in committer.value.takeNotes() { diagnostics.write(note) }
+    }
+
     /// Has the committer go on with what a storage has that has lost commits. Waits for nobody.
     func historyWasLost() {
         let nobodyLeads = state.withLock { state in
@@ -73,7 +82,7 @@ extension CommitQueue {
             let seen = batches.number
             let leads = try state.withLock { state throws(HoldfastError) in
                 if state.isClosing { throw HoldfastError.storeClosed }
-                if state.isLed { return false }
+                if state.isLed || state.isUnsettled { return false }
                 state.isLed = true
                 return true
             }

@@ -1,5 +1,5 @@
 internal import CHoldfastPlatform
-package import HoldfastEnvironment
+internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 internal import Synchronization
@@ -36,6 +36,10 @@ package final class CommitQueue: Sendable {
         var historyIsLost = false
         /// When they are to be told who could not be yet.
         var historyDue: UInt64?
+        /// A server is to be asked what became of a batch.
+        var isUnsettled = false
+        /// The committer alone leads, because a server has to be reached first.
+        var isOutOfReach = false
         var isLed = false
         /// Of the waiting: those whose owners sleep.
         var ownersWaiting = 0
@@ -65,15 +69,17 @@ package final class CommitQueue: Sendable {
     private let follower: CommitLogFollower
     let diagnostics: StoreDiagnostics
     let time: any TimeSource
-    private let limits: Limits
+    let limits: Limits
     let maxInFlight: Int
+    /// Whether what is stored takes as long as a server.
+    let isRemote: Bool
     private let limitAdvice: String
     let waitingReaders: WaitingReaders
     /// How many of the accepted were delivered.
     let deliveries = Atomic(0)
     /// Whether a task may wait for a slot. Set under the lock before it looks for one again, and read after one was freed.
     let hasClaims = Atomic(false)
-    private let epoch = processEpoch()
+    let epoch = processEpoch()
     /// Moves on when a batch has ended. It wakes the batch's own owners and, of those that wait for the next batch, one
     /// to lead it: the others would only find that they have to wait on.
     let batches = Gate()
@@ -85,7 +91,7 @@ package final class CommitQueue: Sendable {
         committer: sending BatchCommitter, delivery: Delivery, deadlines: DeadlineWatch, follower: CommitLogFollower,
         diagnostics: StoreDiagnostics,
         environment: Environment,
-        maxInFlight: Int, limitAdvice: String, waitingReaders: WaitingReaders,
+        maxInFlight: Int, isRemote: Bool, limitAdvice: String, waitingReaders: WaitingReaders,
         wakeCommitter: @escaping @Sendable () -> Void
     ) {
         self.committer = Confined(committer)
@@ -96,6 +102,7 @@ package final class CommitQueue: Sendable {
         time = environment.time
         limits = environment.limits
         self.maxInFlight = maxInFlight
+        self.isRemote = isRemote
         self.limitAdvice = limitAdvice
         self.waitingReaders = waitingReaders
         self.wakeCommitter = wakeCommitter
@@ -103,97 +110,22 @@ package final class CommitQueue: Sendable {
 
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    // MARK: For owners
-
-    /// Commits and waits for the outcome.
-    package func commit(_ commit: Commit) throws(HoldfastError) -> Receipt {
-        let began = Interrupt.isWanted ? time.monotonicNanoseconds() : 0
-        if (commit.size > limits.largeCommitBytes || commit.catalogueChange?.takesLong == true) && Interrupt.isWanted {
-            commit.ownerLeads = false
-            commit.canBeGivenUp = true
-        }
-        let (batchBit, committerIsNeeded) = try state.withLock { state throws(HoldfastError) in
-            if state.isClosing { throw HoldfastError.storeClosed }
-            enqueue(commit, &state)
-            return (commit.batchBit, !state.isLed && Self.needsCommitter(state))
-        }
-        if committerIsNeeded { wakeCommitter() }
-        // Why it is not wanted any more; it ends as it ends where it is being stored.
-        var interrupt: HoldfastError?
-        while !commit.isDone {
-            let seen = batches.number
-            if commit.isDone { break }
-            if let interrupt, withdraw(commit, interrupt) { break }
-            if takeLead(for: commit) {
-                lead(for: commit)
-                // The receiver of diagnostics may have forked. In the child the queue is the parent's.
-                if processEpoch() != epoch { throw HoldfastError.forked }
-                continue
-            }
-            if !commit.isDurable && batchEnds(after: seen) { continue }
-            let now = commit.deadline == nil ? 0 : time.monotonicNanoseconds()
-            if let deadline = commit.deadline, now >= deadline {
-                if withdraw(commit, Self.timedOut) { break }
-                // It is being stored: the true result, late as it may be.
-                batches.wait(while: seen, for: batchBit)
-                continue
-            }
-            let most = commit.deadline.map { $0 - now }
-            if interrupt != nil {
-                batches.wait(while: seen, for: batchBit, nanoseconds: most)
-                continue
-            }
-            if Interrupt.isWanted && commit.ownerLeads {
-                // Before it is asked, because meanwhile it leads nobody, and no other would be woken in its place.
-                batches.wait(while: seen, for: batchBit, nanoseconds: min(most ?? .max, Interrupt.interval))
-                leaveToOthers(commit)
-                continue
-            }
-            do throws(HoldfastError) {
-                try batches.waitAsking(while: seen, for: batchBit, nanoseconds: most)
-            } catch {
-                guard error.status == .cancelled else { throw error }
-                interrupt = error
-                commit.giveUp()
-            }
-        }
-        // What is over at once is hardly interrupted, and a question would be a good part of it.
-        if Interrupt.isWanted, time.monotonicNanoseconds() &- began > UInt64(limits.unaskedCommit) {
-            try Interrupt.hear()
-        }
-        return try commit.outcome!.get()
-    }
-
-    /// Lets other threads run for a moment, and answers whether a batch has ended meanwhile. For those who wait for one that
-    /// is not synced: it takes hardly longer than to put a thread to sleep and to wake it, and on an idle processor less.
-    private func batchEnds(after seen: UInt32) -> Bool {
-        for _ in 0..<limits.ownerYields {
-            sched_yield()
-            if batches.number != seen { return true }
-        }
-        return false
-    }
-
-    /// Withdraws a queued commit. Answers false when it is too late.
-    package func cancel(_ commit: Commit) -> Bool {
-        withdraw(commit, HoldfastError(.cancelled, "the commit was withdrawn while it was queued"))
-    }
-
     // MARK: For the committer
 
     /// Syncs for those who wait for that, and carries one batch, if there is one, unless somebody leads. Answers whether
     /// it did anything.
     func leadOnce() -> Bool {
         let taken = state.withLock { state -> (syncs: [WaitingSync], historyIsLost: Bool, hasBatch: Bool)? in
-            guard !state.isLed, !state.waiting.isEmpty || !state.syncs.isEmpty || state.historyIsLost else {
-                return nil
-            }
+            guard !state.isLed,
+                !state.waiting.isEmpty || !state.syncs.isEmpty || state.historyIsLost || state.isUnsettled
+            else { return nil }
             state.isLed = true
             defer { (state.syncs, state.historyIsLost) = ([], false) }
             return (state.syncs, state.historyIsLost, !state.waiting.isEmpty)
         }
         guard let taken else { return false }
         if taken.historyIsLost { beginHistory() }
+        settle()
         sync(for: taken.syncs)
         if taken.hasBatch { lead(for: nil) } else { stepDown([]) }
         return true
@@ -224,7 +156,10 @@ package final class CommitQueue: Sendable {
 
     /// After `beginClosing`: whether everything that was accepted has ended.
     var isDrained: Bool {
-        state.withLock { $0.isClosing && $0.waiting.isEmpty && $0.syncs.isEmpty && !$0.isLed && $0.ending == 0 }
+        state.withLock { state in
+            state.isClosing && state.waiting.isEmpty && state.syncs.isEmpty && !state.isLed && state.ending == 0
+                && !state.isUnsettled
+        }
     }
 
     /// The newest sequence, once the queue is drained.
@@ -258,9 +193,9 @@ package final class CommitQueue: Sendable {
     }
 
     /// Becomes the leader, or answers false: somebody leads, or nothing waits.
-    private func takeLead(for owner: Commit) -> Bool {
+    func takeLead(for owner: Commit) -> Bool {
         state.withLock { state in
-            guard !state.isLed, !state.waiting.isEmpty, owner.ownerLeads else { return false }
+            guard !state.isLed, !state.isOutOfReach, !state.waiting.isEmpty, owner.ownerLeads else { return false }
             state.isLed = true
             return true
         }
@@ -279,13 +214,13 @@ package final class CommitQueue: Sendable {
     }
 
     /// What the next batch needs; nil where nothing waits.
-    private func batchNeeds() -> BatchCommitter.Needs? {
+    private func batchNeeds(of owner: Commit?) -> BatchCommitter.Needs? {
         state.withLock { state in
             let batch = state.waiting[..<batchCount(state)]
             if batch.isEmpty { return nil }
             return BatchCommitter.Needs(
                 commits: batch.count, isDurable: batch.contains(where: \.isDurable),
-                advances: batch.contains(where: \.advances))
+                advances: batch.contains(where: \.advances), deadline: owner?.deadline ?? .max)
         }
     }
 
@@ -326,7 +261,7 @@ package final class CommitQueue: Sendable {
 
     /// Waits for the write lock, carries a batch, and steps down. An owner leads no longer than until its own
     /// deadline.
-    private func lead(for owner: Commit?) {
+    func lead(for owner: Commit?) {
         gather()
         var now = time.monotonicNanoseconds()
         var ended: [Commit] = []
@@ -344,13 +279,17 @@ package final class CommitQueue: Sendable {
             }
         }
         withdrawLate(time.monotonicNanoseconds(), &ended)
-        if let needs = batchNeeds() {
+        if let needs = batchNeeds(of: owner) {
             let opening = committer.value.open(for: needs)
-            withdrawLate(time.monotonicNanoseconds(), &ended)
-            let batch = takeBatch(needs)
+            now = time.monotonicNanoseconds()
+            withdrawLate(now, &ended)
+            // For the others a server may be there in time.
+            let isTooLate = opening.hasFailed && now >= needs.deadline
+            let batch = isTooLate ? [] : takeBatch(needs)
             let rest = committer.value.run(batch, in: opening)
             committer.value.releaseWriteLock()
-            let done = rest.isEmpty ? batch : batch.filter(\.isDone)
+            let isOpen = committer.value.isUnsettled
+            let done = rest.isEmpty && !isOpen ? batch : batch.filter(\.isDone)
             post(done)
             if ended.isEmpty { ended = done } else { ended += done }
             giveBack(rest)
@@ -364,7 +303,7 @@ package final class CommitQueue: Sendable {
     }
 
     /// From now on others lead for this owner, who is asked meanwhile whether its call is to end.
-    private func leaveToOthers(_ commit: Commit) {
+    func leaveToOthers(_ commit: Commit) {
         let committerIsNeeded = state.withLock { state in
             if commit.stage == .queued && commit.ownerLeads { state.ownersWaiting -= 1 }
             commit.ownerLeads = false
@@ -378,7 +317,10 @@ package final class CommitQueue: Sendable {
         if rest.isEmpty { return }
         state.withLock { state in
             state.waiting.insert(contentsOf: rest, at: 0)
-            for commit in rest { noteComing(commit, &state) }
+            for commit in rest {
+                commit.endStoring()
+                noteComing(commit, &state)
+            }
         }
         // Who watches the deadlines looks at those that wait, and may have looked when these did not.
         for commit in rest where commit.owner != nil {
@@ -389,9 +331,11 @@ package final class CommitQueue: Sendable {
     /// Passes the lead on, after these commits have ended.
     func stepDown(_ ended: [Commit]) {
         let due = committer.value.hasLossToTell ? time.monotonicNanoseconds() &+ UInt64(limits.tendInterval) : nil
+        let (isUnsettled, isOutOfReach) = (committer.value.isUnsettled, committer.value.isOutOfReach)
         let (committerIsNeeded, next) = state.withLock { state in
             state.isLed = false
             state.historyDue = due
+            (state.isUnsettled, state.isOutOfReach) = (isUnsettled, isOutOfReach)
             return (state.isClosing || due != nil || Self.needsCommitter(state), Self.sleepers(state))
         }
         // Not read under the lock: who has ended is queued no more.
@@ -402,12 +346,14 @@ package final class CommitQueue: Sendable {
 
     /// Whether, when nobody leads, something waits that no sleeping owner can be woken for.
     static func needsCommitter(_ state: State) -> Bool {
-        !state.waiting.isEmpty && state.ownersWaiting == 0 || !state.syncs.isEmpty || state.historyIsLost
+        !state.waiting.isEmpty && (state.ownersWaiting == 0 || state.isOutOfReach) || !state.syncs.isEmpty
+            || state.historyIsLost || state.isUnsettled
     }
 
     /// What the owners that could lead wait for.
     private static func sleepers(_ state: State) -> UInt32 {
-        state.ownersWaiting == 0 ? 0 : state.waiting.reduce(0) { $1.ownerLeads ? $0 | $1.batchBit : $0 }
+        if state.ownersWaiting == 0 || state.isOutOfReach { return 0 }
+        return state.waiting.reduce(0) { $1.ownerLeads ? $0 | $1.batchBit : $0 }
     }
 
     /// Ends what waits past its deadline, and adds it to what has ended.
@@ -428,7 +374,7 @@ package final class CommitQueue: Sendable {
         ended += late
     }
 
-    private func withdraw(_ commit: Commit, _ reason: HoldfastError) -> Bool {
+    func withdraw(_ commit: Commit, _ reason: HoldfastError) -> Bool {
         let left = state.withLock { state -> (committerIsNeeded: Bool, owners: UInt32)? in
             guard commit.stage == .queued, let index = state.waiting.firstIndex(where: { $0 === commit }) else {
                 return nil
@@ -465,6 +411,15 @@ package final class CommitQueue: Sendable {
             .busy,
             "\(maxInFlight) commits or operations are in flight, which is the store's limit: \(limitAdvice)")
     }
+
+    static let unknown: HoldfastError = {
+        var error = HoldfastError(
+            .io,
+            "the server has not said in time whether the commit is stored, which is being found out: ask again under an "
+                + "idempotency key")
+        error.commitState = .unknown
+        return error
+    }()
 
     static let timedOut = HoldfastError(
         .timeout, "the commit waited longer than its timeout_ms and was withdrawn: nothing was stored")

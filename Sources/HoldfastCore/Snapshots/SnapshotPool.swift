@@ -227,8 +227,9 @@ package final class SnapshotPool: CommitSnapshots {
     }
 
     /// Whether what has failed on this one is to be begun anew: it was taken back, or it was lost, and then it is taken back.
-    /// `losses`: of the same work; where each snapshot is lost it fails in the end.
-    func mustBeginAnew(_ shared: Shared, _ losses: inout Int) -> Bool {
+    /// `losses`: of the same work; where each snapshot is lost it fails in the end, as what is to end does at once.
+    func mustBeginAnew(_ shared: Shared, after failure: HoldfastError, _ losses: inout Int) -> Bool {
+        if failure.status == .cancelled { return false }
         let (isRevoked, lost) = state.withLock { state -> (Bool, [any StorageSnapshot]) in
             if shared.isRevoked { return (true, []) }
             guard let storage = shared.storage, storage.isLost else { return (false, []) }

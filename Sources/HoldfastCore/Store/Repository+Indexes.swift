@@ -105,7 +105,7 @@ extension Repository {
         _ = try change(.finishIndex(index.record.id))
         // The pieces were not waited for, so that a store of many small pieces is built quickly.
         // It is there, so nobody is asked any more whether it is wanted.
-        try Interrupt.silently { () throws(HoldfastError) in try store.sync() }
+        try Interrupt.silently { () throws(HoldfastError) in try store.makeDurable() }
     }
 
     private static let stopped = HoldfastError(
@@ -192,7 +192,7 @@ extension Repository {
         do throws(HoldfastError) {
             while let piece = try change(.clearIndex(index)), !piece.isDone {}
         } catch  where error.status == .notFound {}
-        try store.sync()
+        try store.makeDurable()
     }
 
     private func change(_ change: CatalogueChange) throws(HoldfastError) -> IndexProgress? {

@@ -5,7 +5,8 @@ extension Store {
     /// of this store it answers true at once, and the store closes after the callback.
     public func close(timeoutMilliseconds: UInt64?) throws(HoldfastError) -> Bool {
         closing.begin()
-        if isOwnThread || isInsideProvider { return true }
+        // It may be the call that is asked inside for which this would wait.
+        if isOwnThread || isInsideProvider || Interrupt.isAskedInside { return true }
         return try closing.wait(until: timeoutMilliseconds.map(deadline))
     }
 

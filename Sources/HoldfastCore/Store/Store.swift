@@ -10,7 +10,7 @@ internal import Synchronization
 public final class Store: Sendable {
     // What changes, and what guards it:
     //  - `ids`: its lock.
-    //  - `openTransactions`: atomic.
+    //  - `openTransactions`, `syncedHistory`, `hasToldLoss`: atomic.
     //  - Everything else is constant; what changes in its parts they guard themselves.
 
     public let url: String
@@ -34,6 +34,9 @@ public final class Store: Sendable {
     /// Whether the caller is one of its threads.
     var isOwnThread: Bool { parts.ownCurrentThread }
     let openTransactions = Atomic<Int>(0)
+    /// In which history of a server the last sync has ended, and whether a sync has told that this is to end.
+    private let syncedHistory = Atomic<UInt64>(0)
+    private let hasToldLoss = Atomic(false)
     let closing: StoreClosing
     package var services: StoreServices { parts.services }
     var follower: CommitLogFollower { parts.follower }
@@ -201,7 +204,7 @@ public final class Store: Sendable {
             do throws(HoldfastError) {
                 return try body(storage)
             } catch {
-                guard snapshots.mustBeginAnew(shared, &losses) else { throw error }
+                guard snapshots.mustBeginAnew(shared, after: error, &losses) else { throw error }
                 try requireOpen()
             }
         }
@@ -214,8 +217,23 @@ public final class Store: Sendable {
 
     // MARK: State
 
-    /// Makes everything committed before this call durable.
+    /// Makes everything committed before this call durable; tells once where a server has lost some of it since the last call.
     public func sync() throws(HoldfastError) {
+        do throws(HoldfastError) { try makeDurable() } catch {
+            if error.status == .historyLost { hasToldLoss.store(true, ordering: .relaxed) }
+            throw error
+        }
+        let history = snapshots.history
+        let isNew = syncedHistory.exchange(history, ordering: .relaxed) != history
+        guard isNew, !hasToldLoss.exchange(false, ordering: .relaxed) else { return }
+        throw HoldfastError(
+            .historyLost,
+            "the server of \(storage.location) has lost commits that it had acknowledged, since the store was synced last: what "
+                + "is there is durable; read anew what is stored")
+    }
+
+    /// The same without telling of what was lost before.
+    func makeDurable() throws(HoldfastError) {
         try requireOpen()
         // A provider's function is called by the caller.
         if Interrupt.isWanted && !isOfProvider { try queue.syncElsewhere() } else { try queue.sync() }

@@ -80,6 +80,7 @@ final class StoreClosing: Sendable {
             guard parts.follower.isFinished else { return .sleep() }
             // A thread that is just opening a snapshot is done in a moment, and tells nobody.
             guard parts.snapshots.close() else {
+                parts.storage.endReads()
                 return .sleep(
                     until: parts.environment.time.monotonicNanoseconds() &+ UInt64(parts.environment.limits.closingPoll)
                 )

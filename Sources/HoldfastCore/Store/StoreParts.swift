@@ -59,8 +59,8 @@ struct StoreParts: Sendable {
                 follower: follower, snapshots: snapshots, waitingReaders: waitingReaders),
             delivery: delivery, deadlines: deadlines, follower: follower, diagnostics: diagnostics,
             environment: environment,
-            maxInFlight: options.maxInFlight, limitAdvice: options.limitAdvice, waitingReaders: waitingReaders,
-            wakeCommitter: wakeCommitter)
+            maxInFlight: options.maxInFlight, isRemote: storage.isRemote, limitAdvice: options.limitAdvice,
+            waitingReaders: waitingReaders, wakeCommitter: wakeCommitter)
         retries = RetryQueue(environment, wakeSweeper: wakeCommitter)
         operations = OperationWorker(environment, finished: wakeCommitter)
         services = StoreServices(finished: wakeCommitter)

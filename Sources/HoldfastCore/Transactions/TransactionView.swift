@@ -107,6 +107,11 @@ struct TransactionView {
         _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
         if let shared { return try cache.lend(table, id, at: shared.sequence, visit) }
+        // Who asks a server anyway opens a snapshot with that, which no commit takes from under him.
+        if trust == 0 && storage.isRemote {
+            isOutdated = true
+            return false
+        }
         let known = trust > 0 && storage.isRemote ? storage.knownToken(within: trust) : nil
         // What is not there is read without being asked after.
         let mayBeThere = known != nil || !storage.isRemote || cache.holds(table, id)
@@ -140,7 +145,7 @@ struct TransactionView {
             do throws(HoldfastError) {
                 return try body(storage)
             } catch {
-                guard pool.mustBeginAnew(shared, &losses) else { throw error }
+                guard pool.mustBeginAnew(shared, after: error, &losses) else { throw error }
             }
         }
     }
@@ -204,7 +209,7 @@ struct TransactionView {
                 return adopt(newer, insteadOf: old)
             } catch {
                 // The newer one may be taken back, too, in the middle of the check.
-                let mustBeginAnew = pool.mustBeginAnew(newer, &losses)
+                let mustBeginAnew = pool.mustBeginAnew(newer, after: error, &losses)
                 pool.release(newer)
                 if !mustBeginAnew { throw error }
             }

@@ -126,7 +126,7 @@ public final class ProviderStorage: HostStorage {
     public func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool { true }
     public func releaseWriteLock() {}
 
-    public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
+    public func beginWrite(durable: Bool, until deadline: UInt64) throws(HoldfastError) -> any StorageWrite {
         try prepare()
         let begun = try guarded.withLock { (guarded) throws(HoldfastError) in
             try Self.requireOpen(guarded)

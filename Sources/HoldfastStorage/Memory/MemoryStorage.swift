@@ -48,7 +48,7 @@ public final class MemoryStorage: Storage {
     public func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool { true }
     public func releaseWriteLock() {}
 
-    public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
+    public func beginWrite(durable: Bool, until deadline: UInt64) throws(HoldfastError) -> any StorageWrite {
         let state = try guarded.withLock { (guarded) throws(HoldfastError) in
             try Self.requireOpen(guarded)
             guard !guarded.isWriting else {

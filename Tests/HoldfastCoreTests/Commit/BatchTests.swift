@@ -58,6 +58,16 @@ struct BatchTests {
         #expect(others.map(\.status) == [nil, .conflict])
     }
 
+    @Test func `are told of a loss that comes to light when it is asked what became of them`() throws {
+        bench.storage.failCommit(.lost)
+        bench.storage.loseMeanwhile()
+        let lost = try ["a", "b"].map { try bench.submit("{\"id\":\"\($0)\"}") }
+        #expect(bench.store.queue.leadOnce())
+        #expect(lost.map(\.status) == [.historyLost, .historyLost])
+        try bench.save("{\"id\":\"c\"}")
+        #expect(try ["a", "b", "c"].map(contains) == [false, false, true])
+    }
+
     @Test func `leave their sequences unused when they are lost`() throws {
         let before = try bench.submit("{\"id\":\"a\"}")
         #expect(bench.store.queue.leadOnce())

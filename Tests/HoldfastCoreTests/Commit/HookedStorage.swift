@@ -14,6 +14,9 @@ final class HookedStorage: Storage {
         var isHolding = false
         var refused: (@Sendable (WriteBatch) -> Bool)?
         var failingCommit: FailingCommit?
+        /// What it is found to have lost when it is asked what became of a COMMIT.
+        var lostMeanwhile: HoldfastError?
+        var loss: HoldfastError?
     }
 
     /// How a COMMIT fails of which nobody knows what it left.
@@ -65,6 +68,11 @@ final class HookedStorage: Storage {
     /// The next COMMIT fails.
     func failCommit(_ failing: FailingCommit) { state.withLock { $0.failingCommit = failing } }
 
+    /// Other commits are found to be lost when it is asked what became of one.
+    func loseMeanwhile() {
+        state.withLock { $0.lostMeanwhile = HoldfastError(.historyLost, "a replica that was behind was promoted") }
+    }
+
     fileprivate func check(_ batch: WriteBatch) throws(HoldfastError) {
         let isRefused = state.withLock { $0.refused?(batch) ?? false }
         if isRefused { throw HoldfastError(.full, "the disk is full") }
@@ -101,7 +109,7 @@ final class HookedStorage: Storage {
     func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool { true }
     func releaseWriteLock() {}
 
-    func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
+    func beginWrite(durable: Bool, until deadline: UInt64) throws(HoldfastError) -> any StorageWrite {
         note(.beginWrite)
         return HookedWrite(try memory.beginWrite(durable: durable), self)
     }
@@ -111,7 +119,21 @@ final class HookedStorage: Storage {
     func close(head: CommitSequence) throws(HoldfastError) { try memory.close(head: head) }
     func attach(_ host: any StorageHost) {}
 
-    func resolve(_ commits: [CommitName]) throws(HoldfastError) -> [Bool] { try memory.resolve(commits) }
+    func resolve(_ commits: [CommitName]) throws(HoldfastError) -> [Bool] {
+        let found = state.withLock { state in
+            if let loss = state.lostMeanwhile.take() { state.loss = loss }
+            return state.loss
+        }
+        if let found { throw found }
+        return try memory.resolve(commits)
+    }
+
+    var loss: HoldfastError? { state.withLock { $0.loss } }
+
+    func beginHistory(with repositories: [RepositoryRecord]) throws(HoldfastError) {
+        state.withLock { $0.loss = nil }
+        try memory.recover()
+    }
 
     func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         note(.compact)

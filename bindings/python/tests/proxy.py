@@ -141,6 +141,8 @@ class Proxy:
         #: What the server says is replaced by something as long.
         self.replaced: Optional[tuple[bytes, bytes]] = None
         self._down_until = 0.0
+        #: Nothing goes anywhere, on what is connected and on what comes.
+        self._is_silent = False
         self._links: set[_Link] = set()
         self._lock = threading.Lock()
         #: How many faults have struck, by their kind, and by their direction.
@@ -156,17 +158,23 @@ class Proxy:
     def arm(self, fault: Optional[Fault]) -> None:
         self._armed = fault
 
+    def fall_silent(self) -> None:
+        """As a server does that is stopped, until `heal`."""
+        self._is_silent = True
+
     def heal(self) -> None:
         """Nothing goes wrong from now on, also of what is connected."""
         self._draw = lambda: None
         self._armed = None
         self._down_until = 0.0
+        self._is_silent = False
         with self._lock:
             for link in self._links:
                 link.fault = None
                 link.silent_until = dict.fromkeys(Direction, 0.0)
 
     def stop(self) -> None:
+        self._is_silent = False
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -268,7 +276,6 @@ class Proxy:
         for silent in Direction if fault.kind is Kind.STALL_BOTH else [direction]:
             link.silent_until[silent] = time.monotonic() + fault.seconds
 
-    @staticmethod
-    def _wait(link: _Link, direction: Direction) -> None:
-        while (rest := link.silent_until[direction] - time.monotonic()) > 0:
-            time.sleep(min(rest, 0.05))
+    def _wait(self, link: _Link, direction: Direction) -> None:
+        while (rest := link.silent_until[direction] - time.monotonic()) > 0 or self._is_silent:
+            time.sleep(max(0.01, min(rest, 0.05)))

@@ -106,6 +106,17 @@ def test_a_commit_that_is_cut_behind_any_of_its_bytes_is_stored_once_or_not(
     counted.judge()
 
 
+def test_a_batch_that_is_cut_before_its_commit_is_sent_begins_anew(proxy: Proxy) -> None:
+    with holdfast.open(f"{proxy.url}?{new_store()}") as store:
+        entries = store.repository("entries")
+        entries.save({"id": "warm"})
+        # It goes out in parts, with the row locked.
+        proxy.arm(Fault(Direction.TO_SERVER, 9 << 20, "bytes"))
+        entries.save_many({"id": f"e{number}", "text": "x" * 100_000} for number in range(150))
+        assert proxy.struck[Kind.CUT] == 1
+        assert entries.count() == 151
+
+
 def test_a_commit_that_is_still_on_its_way_when_it_is_asked_about_is_not_stored_and_never_will_be(
     proxy: Proxy,
 ) -> None:

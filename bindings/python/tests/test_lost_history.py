@@ -302,7 +302,7 @@ def test_a_commit_whose_server_has_lost_others_when_it_is_asked_is_not_stored(co
         transaction = store.begin()
         with transaction.joined():
             songs.save({"id": "s3", "n": 3})
-        with pytest.raises(holdfast.IOError) as told, ThreadPoolExecutor() as threads:
+        with pytest.raises(holdfast.HistoryLostError) as told, ThreadPoolExecutor() as threads:
             threads.submit(lambda: (time.sleep(0.5), copied.put_back()))
             transaction.commit()
         assert told.value.commit_state is holdfast.CommitState.NONE
@@ -339,6 +339,20 @@ def test_a_sync_does_not_say_that_what_was_lost_is_durable(copied: Copied) -> No
         with pytest.raises(holdfast.HistoryLostError):
             store.sync()
         assert songs.fetch("s3") is None
+        store.sync()
+
+
+def test_a_sync_tells_once_of_a_loss_that_others_have_found_before(copied: Copied) -> None:
+    with holdfast.open(copied.url, durability="relaxed") as store:
+        songs = filled(store)
+        store.sync()
+        copied.copy()
+        songs.save({"id": "s3"})
+        copied.put_back()
+        assert songs.fetch("s3") is None
+        songs.create_index("m")
+        with pytest.raises(holdfast.HistoryLostError):
+            store.sync()
         store.sync()
 
 

@@ -4,6 +4,7 @@ import itertools
 import logging
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,55 @@ def test_a_standby_is_read_and_refuses_writes_until_it_is_the_primary(own: Serve
         own.sql("SELECT pg_promote()")
         songs.save({"id": "s3"})
         assert sorted(song["id"] for song in songs) == ["s1", "s3"]
+
+
+#: Refuses what is larger than a mebibyte while a file is there.
+SHORT_OF_MEMORY = """
+#include <stddef.h>
+#include <unistd.h>
+extern void *__libc_realloc(void *memory, size_t bytes);
+void *realloc(void *memory, size_t bytes) {
+    return bytes > 1 << 20 && access(SHORT, F_OK) == 0 ? NULL : __libc_realloc(memory, bytes);
+}
+"""
+
+IN_SHORT_MEMORY = """
+import os, sys, holdfast
+with holdfast.open(sys.argv[1]) as store:
+    songs = store.repository("songs")
+    songs.save({"id": "s1"})
+    open(sys.argv[2], "w").close()
+    try:
+        songs.save({"id": "s2", "text": "x" * 4_000_000})
+        print("stored")
+    except holdfast.NoMemoryError as error:
+        print("refused", error.commit_state.name, "memory" in str(error))
+    os.unlink(sys.argv[2])
+    print(songs.fetch("s2"))
+    songs.save({"id": "s2", "text": "x" * 4_000_000})
+with holdfast.open(sys.argv[1]) as store:
+    songs = store.repository("songs")
+    open(sys.argv[2], "w").close()
+    try:
+        print(len(songs["s2"]["text"]))
+    except holdfast.NoMemoryError:
+        print("refused")
+    os.unlink(sys.argv[2])
+    print(len(songs["s2"]["text"]))
+"""
+
+
+def test_what_libpq_has_no_memory_for_is_told_so(url: str, tmp_path: Path) -> None:
+    source, loaded, short = (tmp_path / name for name in ("short.c", "short.so", "short"))
+    source.write_text(SHORT_OF_MEMORY)
+    subprocess.run(["cc", "-shared", "-fPIC", f'-DSHORT="{short}"', "-o", loaded, source], check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", IN_SHORT_MEMORY, url, str(short)],
+        env={**os.environ, "LD_PRELOAD": str(loaded)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines() == ["refused NONE True", "None", "refused", "4000000"], done.stderr
 
 
 def test_a_full_disk_refuses_a_commit_and_loses_nothing(tmp_path: Path) -> None:
