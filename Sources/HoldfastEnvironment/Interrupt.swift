@@ -48,8 +48,13 @@ public enum Interrupt {
         try look()
     }
 
-    /// Where the answer was that the call is to end, and what was asked cannot tell: the next question has that answer.
+    /// Where the answer was that the call is to end, and what was asked cannot tell: the next question has that answer, or
+    /// `hearPutOff`, by which what goes on in its place begins.
     package static func putOff() { hfplatform_thread_interrupt().pointee.is_ending = true }
+
+    package static func hearPutOff() throws(HoldfastError) {
+        if isWanted, hfplatform_thread_interrupt().pointee.is_ending { try look() }
+    }
 
     /// Whether this thread is just asked, and holds locks meanwhile. Costs a read.
     package static var isAskedInside: Bool {

@@ -181,6 +181,7 @@ final class Connection: @unchecked Sendable {
     /// transaction the caller rolls back then.
     @discardableResult
     func run(_ statements: [Statement], _ doing: String) throws(HoldfastError) -> [Rows] {
+        try Interrupt.hearPutOff()
         guard let frame else { return try exchange(statements, doing) }
         isInTransaction = true
         let rows = try exchange(frame.before + statements + frame.after, doing)
@@ -387,8 +388,10 @@ final class Connection: @unchecked Sendable {
 
     private func lost() -> HoldfastError {
         guard let message = library.errorMessage(raw) else { return lose(ServerError.lost("", place)) }
-        // In its words alone libpq tells one failure of its own from another.
-        if strstr(message, "memory") != nil { return lose(ServerError.outOfMemory(place)) }
+        // In its words alone libpq tells one failure of its own from another. (A server may speak of shared memory.)
+        if strstr(message, "out of memory") != nil || strstr(message, "allocate memory") != nil {
+            return lose(ServerError.outOfMemory(place))
+        }
         return lose(ServerError.lost(Self.line(String(cString: message)), place))
     }
 

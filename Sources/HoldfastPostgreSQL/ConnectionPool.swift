@@ -78,6 +78,7 @@ final class ConnectionPool: Sendable {
         isFresh: Bool = false, waits: Bool = true, until last: UInt64 = .max, closes: Bool = false,
         _ stop: Interrupt.Flag = Interrupt.Flag()
     ) throws(HoldfastError) -> Connection {
+        try Interrupt.hearPutOff()
         let deadline = min(Connection.now() &+ patience, last)
         var hasAsked = !waits
         while true {

@@ -17,7 +17,7 @@ extension PostgreSQLStorage {
                 return told.token
             }
         } catch {
-            // Who is told nothing asks for more, and hears of it there.
+            // Who is told nothing asks the server for more, and hears of it there.
             Interrupt.putOff()
             return nil
         }

@@ -171,7 +171,8 @@ public final class PostgreSQLStorage: Storage {
                     letGo(&writer)
                     // The server has waited as long as anybody is to wait.
                     if error.sqlState == "55P03" { throw HoldfastError.lockedOut(of: location) }
-                    guard error.tellsOfLostConnection && !isFresh else { throw pool.closed(error) }
+                    if error.tellsOfLostConnection && !isFresh { continue }
+                    throw writer.isClosing ? error : pool.closed(error)
                 }
             }
             return false
@@ -179,10 +180,8 @@ public final class PostgreSQLStorage: Storage {
     }
 
     private func lock(_ writer: inout Writer, until deadline: UInt64, isFresh: Bool) throws(HoldfastError) -> Bool {
-        let connection =
-            if let open = writer.connection { open } else {
-                try pool.take(isFresh: isFresh, closes: writer.isClosing)
-            }
+        let open = writer.connection
+        let connection = if let open { open } else { try pool.take(isFresh: isFresh, closes: writer.isClosing) }
         writer.connection = connection
         while true {
             let question = writer.asked ?? states.question

@@ -9,7 +9,7 @@ extension CommitQueue {
         let began = Interrupt.isWanted ? time.monotonicNanoseconds() : 0
         if Interrupt.isWanted {
             commit.canBeGivenUp = commit.size > limits.largeCommitBytes || commit.catalogueChange?.takesLong == true
-            commit.ownerLeads = !commit.canBeGivenUp && !isRemote
+            if commit.canBeGivenUp || isRemote { commit.ownerLeads = false }
         }
         let (batchBit, committerIsNeeded) = try state.withLock { state throws(HoldfastError) in
             if state.isClosing { throw HoldfastError.storeClosed }
@@ -72,6 +72,8 @@ extension CommitQueue {
 
     /// For an owner who waits no longer for what a server holds up. Returns where that has just ended.
     private func leave(_ commit: Commit, _ reason: HoldfastError) throws(HoldfastError) {
+        // Where it comes back to the queue nobody must rely on an owner who has gone (invariant 2).
+        leaveToOthers(commit)
         if commit.giveUp() { throw reason }
         if !commit.isDone { throw Self.unknown }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastStorage
 import Testing
 
@@ -66,6 +67,43 @@ struct BatchTests {
         #expect(lost.map(\.status) == [.historyLost, .historyLost])
         try bench.save("{\"id\":\"c\"}")
         #expect(try ["a", "b", "c"].map(contains) == [false, false, true])
+    }
+
+    @Test func `are the committer's where a server has them begin anew, and their owner has gone meanwhile`() throws {
+        let bench = try Bench(Limits(), isRemote: true)
+        let queue = bench.store.queue
+        let submitted = try bench.submit("{\"id\":\"a\"}")
+        bench.storage.hold(.acquireWriteLock)
+        let leader = try ThreadWorkers().start(name: "leader") {
+            _ = queue.leadOnce()
+            return .finished
+        }
+        bench.storage.waitUntilHolding()
+        let told = Lock<HoldfastError?>(nil)
+        let owner = try ThreadWorkers().start(name: "owner") {
+            do {
+                var options = TransactionOptions()
+                options.timeoutMilliseconds = 20
+                let transaction = try bench.store.begin(options)
+                try bench.save("{\"id\":\"b\"}", in: transaction)
+                _ = try transaction.commit()
+            } catch { told.withLock { $0 = error as? HoldfastError } }
+            return .finished
+        }
+        while queue.waitingCount < 2 { sched_yield() }
+        bench.storage.failCommit(.overtaken)
+        bench.storage.letGo(andHold: .commit)
+        bench.storage.waitUntilHolding()
+        bench.time.pass(milliseconds: 100)
+        _ = owner.waitUntilFinished(deadline: nil)
+        #expect(told.withLock { $0?.commitState } == .unknown)
+        bench.storage.letGo()
+        _ = leader.waitUntilFinished(deadline: nil)
+        #expect(!submitted.isKnown && queue.awaitsCommitter && queue.violatedInvariant() == nil)
+        #expect(queue.leadOnce())
+        #expect(submitted.receipt != nil && queue.waitingCount == 0)
+        let isThere = try bench.things.fetch(EntityID(unchecked: Array("b".utf8))) { _, _ in }
+        #expect(!isThere)
     }
 
     @Test func `leave their sequences unused when they are lost`() throws {

@@ -4,12 +4,13 @@
 
 /// A store whose asynchronous commits are carried when the test says so, on its own thread.
 struct Bench {
-    let storage = HookedStorage()
+    let storage: HookedStorage
     let time = CountedTime()
     let store: Store
     let things: Repository
 
-    init(_ limits: Limits, _ options: StoreOptions = StoreOptions()) throws {
+    init(_ limits: Limits, _ options: StoreOptions = StoreOptions(), isRemote: Bool = false) throws {
+        storage = HookedStorage(isRemote: isRemote)
         store = try Store(
             url: "memory:", storage: storage, options: options,
             environment: Environment(time: time, random: SystemRandom(), workers: IdleWorkers(), limits: limits))

@@ -5,7 +5,7 @@
 
 /// A storage in memory that counts what it is asked for, and whose calls others may hold up or let fail.
 final class HookedStorage: Storage {
-    enum Call { case beginSnapshot, beginWrite, fetch, commitLog, apply, compact }
+    enum Call { case beginSnapshot, acquireWriteLock, beginWrite, fetch, commitLog, apply, commit, compact }
 
     private struct State {
         /// Keys, of fetches.
@@ -19,8 +19,8 @@ final class HookedStorage: Storage {
         var loss: HoldfastError?
     }
 
-    /// How a COMMIT fails of which nobody knows what it left.
-    enum FailingCommit { case stored, lost }
+    /// How a COMMIT fails: nobody knows what it left, or somebody else was faster.
+    enum FailingCommit { case stored, lost, overtaken }
 
     /// What calls fail with.
     static let failure = HoldfastError(.io, "the disk is broken")
@@ -28,6 +28,9 @@ final class HookedStorage: Storage {
     private let memory = MemoryStorage()
     private let state = Lock(State())
     private let changed = Gate()
+    let isRemote: Bool
+
+    init(isRemote: Bool = false) { self.isRemote = isRemote }
 
     var engine: String { memory.engine }
     var location: String { memory.location }
@@ -106,7 +109,11 @@ final class HookedStorage: Storage {
         return try memory.beginSnapshot()
     }
 
-    func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool { true }
+    func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool {
+        note(.acquireWriteLock)
+        return true
+    }
+
     func releaseWriteLock() {}
 
     func beginWrite(durable: Bool, until deadline: UInt64) throws(HoldfastError) -> any StorageWrite {
@@ -198,10 +205,14 @@ private final class HookedWrite: StorageWrite {
     }
 
     func commit() throws(HoldfastError) -> WriteOutcome {
+        storage.note(.commit)
         switch storage.takeFailingCommit() {
         case nil: return try write.commit()
         case .stored: _ = try write.commit()
         case .lost: write.rollback()
+        case .overtaken:
+            write.rollback()
+            return .overtaken
         }
         throw HookedStorage.failure
     }

@@ -56,6 +56,11 @@ class Copied:
             time.sleep(0.01)
         return held
 
+    def let_go(self) -> None:
+        """Of the row, before the time."""
+        sleeping = "FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+        self._server.sql(f"SELECT pg_terminate_backend(pid) {sleeping}")
+
     @property
     def _putting_back(self) -> str:
         statements = [f"DELETE FROM holdfast_{table} WHERE {self._mine}" for table in reversed(TABLES)]
@@ -317,16 +322,23 @@ def test_what_nobody_can_say_of_a_commit_is_no_refusal_of_it(copied: Copied) -> 
         songs = store.repository("songs")
         songs.save({"id": "s1", "n": 1})
         assert songs.fetch("s1") is not None
-        proxy.arm(Fault(Direction.TO_CLIENT, 0, kind=Kind.OUTAGE, seconds=1))
+        proxy.arm(Fault(Direction.TO_CLIENT, 0, kind=Kind.OUTAGE, seconds=1.5))
         transaction = store.begin()
         with transaction.joined():
             songs.save({"id": "s3", "n": 3})
+
+        def hold_once_it_is_stored() -> "subprocess.Popen[bytes]":
+            while not proxy.struck[Kind.OUTAGE]:
+                time.sleep(0.01)
+            return copied.hold(60)
+
         with ThreadPoolExecutor() as threads:
-            waiting = threads.submit(lambda: (time.sleep(0.1), copied.hold(4).wait()))
+            held = threads.submit(hold_once_it_is_stored)
             with pytest.raises(holdfast.IOError, match="idempotency key") as told:
                 transaction.commit()
             assert told.value.commit_state is holdfast.CommitState.UNKNOWN and not told.value.retryable
-            waiting.result()
+            copied.let_go()
+            held.result().wait()
         assert songs.fetch("s3") == {"id": "s3", "n": 3}
 
 
