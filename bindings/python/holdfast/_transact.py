@@ -5,7 +5,7 @@ import ctypes
 import os
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
 from . import _members, errors
@@ -92,28 +92,27 @@ def transact(
 
             try:
                 arguments = (body.store.pointer, _trampoline, token, options_of(options))
-                _members.ask_members(
-                    statuses,
-                    body.raised,
-                    lib.hf_store_transact,
-                    *arguments,
-                    ctypes.byref(receipt),
-                    result.error_reference,
-                )
-                status = statuses[0]
-                exception = body.exception or body.raised.refusal
-                # What the same request has stored answers a function that failed, and no Ctrl-C.
-                is_answered = status == HF_OK and isinstance(exception, Exception)
-                if exception is not None and not is_answered and status != HF_CONFLICT:
-                    lib.hf_error_free(result.error)
-                    raise_kept()
-                    raise exception
-                raise_from(status, result, body.conflict, stored)
+                with errors.refusals.of_call() if "idempotency_key" in options else nullcontext():
+                    _members.ask_members(
+                        statuses,
+                        body.raised,
+                        lib.hf_store_transact,
+                        *arguments,
+                        ctypes.byref(receipt),
+                        result.error_reference,
+                    )
+                    status = statuses[0]
+                    exception = body.exception or body.raised.refusal
+                    # What the same request has stored answers a function that failed, and no Ctrl-C.
+                    is_answered = status == HF_OK and isinstance(exception, Exception)
+                    if exception is not None and not is_answered and status != HF_CONFLICT:
+                        lib.hf_error_free(result.error)
+                        raise_kept()
+                        raise exception
+                    raise_from(status, result, body.conflict, stored)
             except BaseException as error:
                 tell_late(error, statuses, stored)
                 raise
-            if "idempotency_key" in options:
-                errors.refusals.forget_own()
             return stored()
     finally:
         _bodies.remove(token)

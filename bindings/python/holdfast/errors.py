@@ -321,6 +321,11 @@ class InternalError(Error, status=61):
     """A defect of the library. Please report it with the message."""
 
 
+class _Call(threading.local):
+    #: What was kept on this thread in the call that may be answered all the same; None outside of such.
+    codes: Optional[list[int]] = None
+
+
 class Refusals:
     """The exceptions with which functions of the host's refused, by the code in the library's error, until
     that arrives where it is told. It may do so on another thread."""
@@ -330,24 +335,34 @@ class Refusals:
 
     def __init__(self) -> None:
         self._codes = itertools.count(random.getrandbits(40) << 20)
-        self._kept: collections.OrderedDict[int, tuple[BaseException, int]] = collections.OrderedDict()
+        # Without a lock: each access is atomic. It is not gone through, for it is changed meanwhile.
+        self._kept: collections.OrderedDict[int, BaseException] = collections.OrderedDict()
+        self._call = _Call()
 
     def keep(self, error: BaseException) -> int:
         """Keeps an exception, and answers its code."""
         code = next(self._codes)
-        self._kept[code] = error, threading.get_ident()
+        self._kept[code] = error
+        if self._call.codes is not None:
+            self._call.codes.append(code)
         if len(self._kept) > self.MOST:
             self._kept.popitem(last=False)
         return code
 
     def take(self, code: Any) -> Optional[BaseException]:
         """The exception of a code, once."""
-        return self._kept.pop(code, (None,))[0]
+        return self._kept.pop(code, None)
 
-    def forget_own(self) -> None:
-        """Lets go of this thread's: what it has called was answered all the same, as the same request was."""
-        for code, (_, thread) in list(self._kept.items()):
-            if thread == threading.get_ident():
+    @contextmanager
+    def of_call(self) -> Iterator[None]:
+        """Around a call with an idempotency key, which may be answered as the same request was although a
+        function has refused: lets go of what was kept in it on this thread, and not in calls around it."""
+        outer, self._call.codes = self._call.codes, []
+        try:
+            yield
+        finally:
+            codes, self._call.codes = self._call.codes or (), outer
+            for code in codes:
                 self._kept.pop(code, None)
 
 
