@@ -297,7 +297,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 transaction.enlist(*trees)
                 yield transaction
         except Exception as error:
-            if transaction.is_stored_or_under_way:
+            if not transaction.may_be_answered(given):
                 raise
             transaction.receipt_text = _transact.of_the_faster(self, given, error)
             if not transaction.receipt_text:

@@ -278,10 +278,15 @@ class TransactionHandle(OfOneProcess):
         call(lib.hf_transaction_get_state, self.pointer, ctypes.byref(state))
         return TransactionState(state.value)
 
-    @property
-    def is_stored_or_under_way(self) -> bool:
-        """Whether the program has handed over by itself what a block wrote, which has failed behind that."""
-        return self.state in (TransactionState.COMMITTING, TransactionState.COMMITTED)
+    def may_be_answered(self, options: Mapping[str, Any]) -> bool:
+        """Whether what a block has failed with may be what the same request has stored: it has a key, and the
+        program has not handed over by itself what the block wrote."""
+        if "idempotency_key" not in options:
+            return False
+        try:
+            return self.state not in (TransactionState.COMMITTING, TransactionState.COMMITTED)
+        except errors.Error:  # in a forked child
+            return False
 
     @property
     def receipt(self) -> Optional[Receipt]:

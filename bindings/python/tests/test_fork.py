@@ -1,5 +1,6 @@
 """A forked child owns nothing of its parent's."""
 
+import asyncio
 import concurrent.futures
 import gc
 import os
@@ -13,6 +14,7 @@ from programs import exit_code, fork, in_child, refuses, run_program
 from threads import hold_event_thread
 
 import holdfast
+import holdfast.aio
 
 OpenStore = Callable[..., holdfast.Store]
 
@@ -270,3 +272,35 @@ def test_what_belongs_to_one_process_cannot_be_pickled(store: holdfast.Store, na
     transaction.rollback()
     del values
     gc.collect()
+
+
+@pytest.mark.parametrize("options", [{}, {"idempotency_key": "order 17"}])
+@pytest.mark.parametrize("is_awaited", [False, True])
+def test_what_a_block_raises_in_a_forked_child_goes_on_its_way(is_awaited: bool, options: Any) -> None:
+    children: list[int] = []
+
+    def fork_and_fail() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            children.append(os.fork())
+        raise ValueError("mine")
+
+    def block() -> None:
+        with holdfast.open("memory:") as store, store.transaction(**options):
+            store.repository("songs").save({"id": "s1"})
+            fork_and_fail()
+
+    async def awaited_block() -> None:
+        async with holdfast.aio.open("memory:") as store, store.transaction(**options):
+            await store.repository("songs").save({"id": "s1"})
+            fork_and_fail()
+
+    raised: Any = None
+    try:
+        asyncio.run(awaited_block()) if is_awaited else block()
+    except BaseException as error:
+        raised = error
+    if children == [0]:
+        os._exit(0 if str(raised) == "mine" else 1)
+    assert str(raised) == "mine"
+    assert exit_code(children[0]) == 0

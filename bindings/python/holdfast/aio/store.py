@@ -262,7 +262,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 transaction.enlist(*trees)
                 yield transaction
         except Exception:
-            if transaction.is_stored_or_under_way:
+            if not transaction.may_be_answered(given):
                 raise
             transaction.receipt_text = await self._of_the_faster(given)
             if not transaction.receipt_text:
