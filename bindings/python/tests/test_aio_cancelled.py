@@ -69,6 +69,25 @@ async def test_an_event_that_cannot_be_told_keeps_no_other_that_came_with_it(
         assert not pending
 
 
+async def test_of_a_failure_behind_a_cancellation_nobody_need_hear(run: Runner) -> None:
+    def too_late() -> None:
+        raise holdfast.InvalidStateError("It is being stored.")
+
+    unheard: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+    async with holdfast.aio.open("memory:") as store:
+        songs = store.repository("songs")
+        await songs.add({"id": "s1"})
+        future = songs.deferred.add({"id": "s1"}).submit()
+        future._submission.withdraw = too_late  # type: ignore[method-assign]
+        future.cancel()
+        assert future.outcome is not None
+        await asyncio.wait([future.outcome])
+        del future
+        gc.collect()
+        assert not unheard
+
+
 async def test_a_stop_iteration_reaches_whoever_awaits_a_future_of_the_blocking_package(
     run: Runner, store: holdfast.Store
 ) -> None:

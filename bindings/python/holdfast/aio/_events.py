@@ -96,10 +96,9 @@ class CommitFuture(OfOneProcess, asyncio.Future, Generic[T]):
         return not self.done() and self._is_withdrawn() and super().cancel()
 
     def _is_withdrawn(self) -> bool:
-        if not self._submission.was_handed_over:
-            return True
         try:
-            self._submission.withdraw()
+            if self._submission.was_handed_over:
+                self._submission.withdraw()
         except errors.Error:  # it is being stored, or has ended, or its store has
             return False
         return True
@@ -135,6 +134,8 @@ class CommitFuture(OfOneProcess, asyncio.Future, Generic[T]):
         target = self.outcome or self
         if not target.done():
             target.set_exception(errors.deliverable(error))
+            if target is self.outcome:
+                target.exception()  # who cancelled need not ask
 
 
 class Submission:
@@ -465,12 +466,9 @@ async def in_thread(function: Callable[[], T], discard: Callable[[T], object] = 
     context = contextvars.copy_context()
 
     def tell(value: Any, error: Optional[BaseException]) -> None:
-        if error is not None:
-            if not future.done():
-                future.set_exception(errors.deliverable(error))
-        elif not future.done():
-            future.set_result(value)
-        else:
+        if not future.done():
+            future.set_result(value) if error is None else future.set_exception(errors.deliverable(error))
+        elif error is None:
             threading.Thread(target=discard, args=(value,), name="holdfast-call").start()
 
     def run() -> None:
