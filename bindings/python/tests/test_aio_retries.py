@@ -1,6 +1,8 @@
 """Coroutine functions that collide run again one after the other."""
 
 import asyncio
+import contextvars
+from typing import Any
 
 import pytest
 
@@ -103,5 +105,50 @@ def test_who_waits_for_its_turn_can_be_cancelled_and_others_go_on(engine: str, p
             assert stored + sum(isinstance(it, asyncio.CancelledError) for it in ended) == len(tasks)
             song = await songs.fetch("s1")
             assert song is not None and song["plays"] == stored
+
+    asyncio.run(main())
+
+
+def test_who_waits_until_its_time_is_up_is_answered_as_the_same_request_was_meanwhile() -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            songs = store.repository("songs")
+            await songs.add({"id": "s1", "plays": 0})
+            holds, waits, ends = asyncio.Event(), asyncio.Event(), asyncio.Event()
+            runs = {"holder": 0, "request": 0}
+
+            async def play() -> None:
+                await songs.modify("s1", {"$inc": {"plays": 1}})
+
+            async def lose(name: str) -> None:
+                runs[name] += 1
+                song = await songs.fetch("s1")
+                assert song is not None
+                if runs[name] == 1:
+                    await contextvars.Context().run(asyncio.ensure_future, play())
+                await songs.save(song)
+
+            async def holder() -> None:
+                await lose("holder")
+                if runs["holder"] == 2:
+                    holds.set()
+                    await ends.wait()
+
+            async def request() -> None:
+                await lose("request")
+                waits.set()
+
+            held = asyncio.ensure_future(store.transact(holder))
+            await holds.wait()
+            options: dict[str, Any] = {"idempotency_key": "K", "receipt": True}
+            slow = asyncio.ensure_future(store.transact(request, timeout=0.4, **options))
+            await waits.wait()
+            await asyncio.sleep(0.1)
+            _, fast = await store.transact(play, **options)
+            value, receipt = await slow
+            assert runs["request"] == 1
+            assert (value, receipt.replayed, receipt.sequence) == (None, True, fast.sequence)
+            ends.set()
+            await held
 
     asyncio.run(main())

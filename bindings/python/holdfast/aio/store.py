@@ -336,6 +336,10 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                     try:
                         transaction = await asyncio.wait_for(transactions.again(self, lost, given), remaining)
                     except asyncio.TimeoutError:
+                        # In so long a wait the same request may have been stored.
+                        used = await self._of_the_faster(given)
+                        if used:
+                            return replay(used)
                         raise gave_up(error, attempt) from error
                 except asyncio.CancelledError as cancelled:
                     transactions.note_outcome(cancelled)
