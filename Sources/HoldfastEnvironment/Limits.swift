@@ -258,6 +258,9 @@ public struct Limits: Sendable, Equatable {
     public var serverReply = 60_000_000_000
     /// How long a server's plan of a statement is used. At 1 each is made anew.
     public var serverPlanAge = 1_000_000_000
+    /// A server that has answered within this is near: there it counts what a read takes it, and not one round trip more now and
+    /// then. At 1 none is.
+    public var serverNear = 300_000
     /// So many rows, or this many bytes and the row that reaches them, a server is asked for at once. At 1 one by one.
     public var serverRows = 1_000
     public var serverPageBytes = 1 << 20
@@ -380,8 +383,8 @@ extension Limits {
         [
             ("snapshotAttempts", \.snapshotAttempts), ("serverAttempts", \.serverAttempts),
             ("trustedState", \.trustedState),
-            ("serverReply", \.serverReply), ("serverPlanAge", \.serverPlanAge), ("serverRows", \.serverRows),
-            ("serverPageBytes", \.serverPageBytes),
+            ("serverReply", \.serverReply), ("serverPlanAge", \.serverPlanAge), ("serverNear", \.serverNear),
+            ("serverRows", \.serverRows), ("serverPageBytes", \.serverPageBytes),
         ]
     }
 

@@ -13,8 +13,6 @@ struct BatchStatements {
     private let isUnwanted: (() -> Bool)?
     /// Nil where all go in one statement.
     private let run: Run?
-    /// What comes before the other sources of rows.
-    private let guarding: String
     private(set) var ready: [Statement] = []
     private var bytes = 0
 
@@ -27,7 +25,6 @@ struct BatchStatements {
         self.isUnwanted = isUnwanted
         self.run = run
         self.ready = ready
-        guarding = ""
     }
 
     /// Guarded, for a batch that one statement can store.
@@ -35,16 +32,35 @@ struct BatchStatements {
         self.store = store
         isUnwanted = nil
         run = nil
-        guarding = "moved, "
     }
+
+    /// What a statement is with and without the guard, which is the first source of its rows.
+    private struct Text {
+        let guarded: String
+        let plain: String
+
+        /// Of the rows of another source.
+        init(ofMany text: (_ source: String) -> String) {
+            guarded = text("FROM moved, ")
+            plain = text("FROM ")
+        }
+
+        /// Of one row, whose values are parameters.
+        init(ofOne text: (_ source: String) -> String) {
+            guarded = text("FROM moved")
+            plain = text("")
+        }
+    }
+
+    private func sql(_ text: Text) -> String { run == nil ? text.guarded : text.plain }
 
     mutating func add(_ batch: WriteBatch, logStart: CommitSequence) throws(HoldfastError) {
         try addRepositories(batch.repositories)
         try addIndexes(batch)
         try addEntities(batch.changes)
         try addEntries(batch.indexEntries)
-        try addLog(batch.commitLog)
         try addIdempotency(batch.idempotency)
+        try addLog(batch.commitLog)
         if batch.trimCommitLogBelow != nil {
             try add(
                 Statement(
@@ -131,37 +147,76 @@ struct BatchStatements {
         }
     }
 
+    private static let deletions = Text(ofMany: { source in
+        """
+        DELETE FROM holdfast_entity WHERE ctid = ANY (ARRAY (SELECT f.ctid
+        \(source)unnest($2::int8[], $3::bytea[]) AS k (repository, id)
+        CROSS JOIN LATERAL (SELECT ctid FROM holdfast_entity e WHERE e.store = $1 AND e.repository = k.repository
+        AND e.id = k.id LIMIT 1) AS f))
+        """
+    })
+
+    private static func upsert(_ rows: String) -> String {
+        """
+        INSERT INTO holdfast_entity (store, repository, id, version, body) SELECT $1, \(rows)
+        ON CONFLICT (store, repository, id) DO UPDATE SET version = excluded.version, body = excluded.body
+        """
+    }
+
+    private static let upserts = Text(ofMany: { source in
+        upsert("c.* \(source)unnest($2::int8[], $3::bytea[], $4::int8[], $5::bytea[]) AS c")
+    })
+
+    /// Takes the server a tenth less than an array of one.
+    private static let oneUpsert = Text(ofOne: { source in upsert("$2, $3, $4, $5 \(source)") })
+
     private mutating func addEntities(_ changes: [EntityChange]) throws(HoldfastError) {
-        let (store, guarding) = (store, guarding)
         for change in changes where change.key.id.bytes.count > Layout.longestKey {
             throw HoldfastError(
                 .invalidID,
                 "on a server an id has \(Layout.longestKey) bytes at most, and one has \(change.key.id.bytes.count)")
         }
-        let deleted = changes.filter { $0.body == nil }.map(\.key)
+        let (store, deletions, upserts, oneUpsert) = (
+            store, sql(Self.deletions), sql(Self.upserts), sql(Self.oneUpsert)
+        )
         try addParts(
-            deleted, size: { $0.id.bytes.count },
+            changes.filter { $0.body == nil }, size: { $0.key.id.bytes.count },
             as: { part in
                 Statement(
-                    """
-                    DELETE FROM holdfast_entity WHERE ctid = ANY (ARRAY (SELECT f.ctid
-                    FROM \(guarding)unnest($2::int8[], $3::bytea[]) AS k (repository, id)
-                    CROSS JOIN LATERAL (SELECT ctid FROM holdfast_entity e WHERE e.store = $1 AND e.repository = k.repository
-                    AND e.id = k.id LIMIT 1) AS f))
-                    """, .integer(store), .integers(part.map(\.repository)), .byteArrays(part.map(\.id.bytes)))
+                    deletions, .integer(store), .integers(part.map(\.key.repository)),
+                    .byteArrays(part.map(\.key.id.bytes)))
             })
         try addParts(
             changes.filter { $0.body != nil }, size: { $0.key.id.bytes.count + $0.body!.count },
             as: { part in
-                Statement(
-                    """
-                    INSERT INTO holdfast_entity (store, repository, id, version, body)
-                    SELECT $1, c.* FROM \(guarding)unnest($2::int8[], $3::bytea[], $4::int8[], $5::bytea[]) AS c
-                    ON CONFLICT (store, repository, id) DO UPDATE SET version = excluded.version, body = excluded.body
-                    """, .integer(store), .integers(part.map(\.key.repository)), .byteArrays(part.map(\.key.id.bytes)),
+                if part.count == 1, let change = part.first {
+                    return Statement(
+                        oneUpsert, .integer(store), .integer(change.key.repository), .bytes(change.key.id.bytes),
+                        .integer(Int64(clamping: change.version)), .bytes(change.body!))
+                }
+                return Statement(
+                    upserts, .integer(store), .integers(part.map(\.key.repository)),
+                    .byteArrays(part.map(\.key.id.bytes)),
                     .integers(part.map { Int64(clamping: $0.version) }), .byteArrays(part.map { $0.body! }))
             })
     }
+
+    private static let removals = Text(ofMany: { source in
+        """
+        DELETE FROM holdfast_entry WHERE ctid = ANY (ARRAY (SELECT f.ctid
+        \(source)unnest($2::int8[], $3::bytea[], $4::bytea[]) AS k (index, key, id)
+        CROSS JOIN LATERAL (SELECT ctid FROM holdfast_entry e WHERE e.store = $1 AND e.index = k.index
+        AND e.key = k.key AND e.id = k.id LIMIT 1) AS f))
+        """
+    })
+
+    private static let additions = Text(ofMany: { source in
+        """
+        INSERT INTO holdfast_entry (store, index, key, id, repository)
+        SELECT $1, c.* \(source)unnest($2::int8[], $3::bytea[], $4::bytea[], $5::int8[]) AS c
+        ON CONFLICT (store, index, key, id) DO NOTHING
+        """
+    })
 
     /// Of several changes of one entry the last counts, so that what is taken away and what is added need no order.
     private mutating func addEntries(_ changes: [IndexEntryChange]) throws(HoldfastError) {
@@ -170,7 +225,7 @@ struct BatchStatements {
             let key: [UInt8]
             let id: EntityID
         }
-        let (store, guarding) = (store, guarding)
+        let (store, removals, additions) = (store, sql(Self.removals), sql(Self.additions))
         var last: [Entry: Int] = [:]
         if changes.count > 1 {
             for (place, change) in changes.enumerated() {
@@ -198,39 +253,39 @@ struct BatchStatements {
             removed, size: { $0.key.count + $0.entity.id.bytes.count },
             as: { part in
                 Statement(
-                    """
-                    DELETE FROM holdfast_entry WHERE ctid = ANY (ARRAY (SELECT f.ctid
-                    FROM \(guarding)unnest($2::int8[], $3::bytea[], $4::bytea[]) AS k (index, key, id)
-                    CROSS JOIN LATERAL (SELECT ctid FROM holdfast_entry e WHERE e.store = $1 AND e.index = k.index
-                    AND e.key = k.key AND e.id = k.id LIMIT 1) AS f))
-                    """, .integer(store), .integers(part.map(\.index)), .byteArrays(part.map(\.key)),
+                    removals, .integer(store), .integers(part.map(\.index)), .byteArrays(part.map(\.key)),
                     .byteArrays(part.map(\.entity.id.bytes)))
             })
         try addParts(
             added, size: { $0.key.count + $0.entity.id.bytes.count },
             as: { part in
                 Statement(
-                    """
-                    INSERT INTO holdfast_entry (store, index, key, id, repository)
-                    SELECT $1, c.* FROM \(guarding)unnest($2::int8[], $3::bytea[], $4::bytea[], $5::int8[]) AS c
-                    ON CONFLICT (store, index, key, id) DO NOTHING
-                    """, .integer(store), .integers(part.map(\.index)), .byteArrays(part.map(\.key)),
+                    additions, .integer(store), .integers(part.map(\.index)), .byteArrays(part.map(\.key)),
                     .byteArrays(part.map(\.entity.id.bytes)), .integers(part.map(\.entity.repository)))
             })
     }
 
+    private static let log = Text(ofOne: Statement.logText)
+
     /// All in one row, as on every engine.
     private mutating func addLog(_ entries: [CommitLogEntry]) throws(HoldfastError) {
         if let newest = entries.last {
-            try add(
-                .log(
-                    store, newest, CommitLogEncoding.encode(entries, under: newest),
-                    from: guarding.isEmpty ? "" : "FROM moved"))
+            try add(.log(store, newest, CommitLogEncoding.encode(entries, under: newest), sql(Self.log)))
         }
     }
 
+    private static let receipts = Text(ofMany: { source in
+        """
+        INSERT INTO holdfast_idempotency (store, key, sequence, fingerprint, time, receipt)
+        SELECT $1, r.* \(source)unnest($2::bytea[], $3::int8[], $4::int8[], $5::int8[], $6::bytea[]) AS r
+        ON CONFLICT (store, key) DO UPDATE SET sequence = excluded.sequence, fingerprint = excluded.fingerprint,
+        time = excluded.time, receipt = excluded.receipt
+        """
+    })
+
     private mutating func addIdempotency(_ records: [IdempotencyRecord]) throws(HoldfastError) {
-        let (store, guarding) = (store, guarding)
+        if records.isEmpty { return }
+        let (store, receipts) = (store, sql(Self.receipts))
         var last: [[UInt8]: IdempotencyRecord] = [:]
         for record in records { last[record.key] = record }
         let records = last.values.sorted { $0.sequence < $1.sequence }
@@ -238,12 +293,7 @@ struct BatchStatements {
             records, size: { $0.receipt.count + $0.key.count },
             as: { part in
                 Statement(
-                    """
-                    INSERT INTO holdfast_idempotency (store, key, sequence, fingerprint, time, receipt)
-                    SELECT $1, r.* FROM \(guarding)unnest($2::bytea[], $3::int8[], $4::int8[], $5::int8[], $6::bytea[]) AS r
-                    ON CONFLICT (store, key) DO UPDATE SET sequence = excluded.sequence, fingerprint = excluded.fingerprint,
-                    time = excluded.time, receipt = excluded.receipt
-                    """, .integer(store), .byteArrays(part.map(\.key)),
+                    receipts, .integer(store), .byteArrays(part.map(\.key)),
                     .integers(part.map { Int64(clamping: $0.sequence) }),
                     .integers(part.map { Int64(bitPattern: $0.fingerprint) }),
                     .integers(part.map { Int64(clamping: $0.time) }), .byteArrays(part.map(\.receipt)))
@@ -275,13 +325,16 @@ struct BatchStatements {
 extension Statement {
     /// A row of the commit log.
     static func log(
-        _ store: Int64, _ newest: CommitLogEntry, _ changes: [UInt8], from source: String = ""
+        _ store: Int64, _ newest: CommitLogEntry, _ changes: [UInt8], _ text: String = logText(from: "")
     ) -> Statement {
         Statement(
-            "INSERT INTO holdfast_log (store, sequence, commit_id, time, changes) SELECT $1, $2, $3, $4, $5 \(source)",
-            .integer(store), .integer(Int64(clamping: newest.sequence)),
+            text, .integer(store), .integer(Int64(clamping: newest.sequence)),
             .integer(Int64(bitPattern: newest.commitIdentifier)), .integer(Int64(clamping: newest.time)),
             .bytes(changes))
+    }
+
+    fileprivate static func logText(from source: String) -> String {
+        "INSERT INTO holdfast_log (store, sequence, commit_id, time, changes) SELECT $1, $2, $3, $4, $5 \(source)"
     }
 }
 

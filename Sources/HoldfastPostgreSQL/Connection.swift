@@ -313,18 +313,9 @@ final class Connection: @unchecked Sendable {
     }
 
     private func send(_ statement: Statement, named name: String? = nil) throws(HoldfastError) {
-        let isSent = statement.bytes.withUnsafeBufferPointer { bytes in
-            // An empty parameter is none where its address is.
-            let start = UnsafeRawPointer(bytes.baseAddress ?? UnsafePointer(Self.nothing))
-                .assumingMemoryBound(to: CChar.self)
-            let values = statement.offsets.map { Optional(start + $0) }
-            let formats = [Int32](repeating: 1, count: values.count)
-            let count = Int32(values.count)
-            if let name {
-                return library.sendPrepared(raw, name, count, values, statement.lengths, formats, 1)
-            }
-            return library.sendQuery(
-                raw, statement.sql, count, statement.types, values, statement.lengths, formats, 1)
+        let isSent = statement.withParameters { count, values, lengths, formats in
+            if let name { return library.sendPrepared(raw, name, count, values, lengths, formats, 1) }
+            return library.sendQuery(raw, statement.sql, count, statement.types, values, lengths, formats, 1)
         }
         guard isSent == 1 else { throw lost() }
         expected.append(.statement)
@@ -337,15 +328,14 @@ final class Connection: @unchecked Sendable {
             expected[expected.count - 1] = .removal(of: before, statement.sql)
         }
         if isNew {
-            let count = Int32(statement.types.count)
-            guard library.sendPrepare(raw, named.name, statement.sql, count, statement.types) == 1 else { throw lost() }
+            let types = statement.types
+            guard library.sendPrepare(raw, named.name, statement.sql, Int32(types.count), types) == 1 else {
+                throw lost()
+            }
             expected.append(.preparation(of: named, statement.sql))
         }
         try send(statement, named: named.name)
     }
-
-    // nonisolated(unsafe): never written, nor read.
-    private nonisolated(unsafe) static let nothing = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
 
     /// Hands everything to the system. The server may answer meanwhile, and waits while nobody takes that.
     private func flush() throws(HoldfastError) {

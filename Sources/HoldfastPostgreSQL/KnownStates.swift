@@ -96,6 +96,25 @@ final class KnownStates: Sendable {
         throw refusal
     }
 
+    /// The newest row that is known, which a statement is to find unchanged.
+    var expected: (row: StoreRow, question: Question)? {
+        let now = Connection.now()
+        return state.withLock { state in
+            guard state.loss == nil, let row = state.newest else { return nil }
+            return (row, Question(known: state.known, time: now, history: state.history))
+        }
+    }
+
+    /// Takes note that this row was found unchanged.
+    func confirm(_ row: StoreRow, _ question: Question) throws(HoldfastError) {
+        try requireWhole()
+        let isOutdated = change { state in
+            Self.note(row, at: question.time, &state)
+            return question.history != state.history
+        }
+        if isOutdated { throw Self.outdated }
+    }
+
     /// Whoever asks again hears what is there.
     private static let outdated = HoldfastError(
         .historyLost, "the server's answer is of before it lost commits: read anew what is stored")

@@ -61,11 +61,11 @@ enum Layout {
 
     /// Tells one run of a server from another between which it may have lost commits: it crashed, or is another server, or the
     /// database or the tables were put back from a copy. Statistics survive a shutdown alone, and are begun anew after a crash.
-    /// The same in each session, whatever its time zone.
+    /// The same in each session, whatever its time zone. The table's file is named after the database and the table: to look the
+    /// database up takes longer than all of this.
     static let serverRun = """
         concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),
-        (SELECT coalesce(extract(epoch FROM stats_reset), 0) FROM pg_stat_bgwriter),
-        (SELECT oid FROM pg_database WHERE datname = current_database()), 'holdfast_store'::regclass::oid)
+        extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time()), pg_relation_filepath('holdfast_store'))
         """
 }
 
@@ -78,7 +78,7 @@ struct StoreRow {
     /// Counts write transactions.
     private(set) var writes: UInt64
     private(set) var reserved: UInt64
-    /// Whether the server has run since sequences were reserved last.
+    /// Whether the server has run since sequences were reserved last: of a row that is locked.
     private(set) var isSameRun: Bool
     private(set) var logStart: UInt64
     /// Counts changes of the catalogue.
@@ -91,11 +91,13 @@ struct StoreRow {
     var history: UInt64 = 0
 
     /// $1 is the store's number, $2 a sequence of the log.
-    static let columns = """
-        s.format, s.incarnation, s.head, s.commit_id, s.writes, s.reserved, s.server_run = \(Layout.serverRun), s.log_start,
+    private static func columns(isSameRun: String = "NULL") -> String {
+        """
+        s.format, s.incarnation, s.head, s.commit_id, s.writes, s.reserved, \(isSameRun), s.log_start,
         s.catalogue, (SELECT l.commit_id FROM holdfast_log l WHERE l.store = s.store AND l.sequence = $2),
         pg_is_in_recovery()
         """
+    }
 
     /// How many these are.
     static let columnCount = 11
@@ -103,20 +105,41 @@ struct StoreRow {
     /// With an entity's version and text behind the columns, where there is one.
     static func statement(_ store: Int64, _ known: CommitName, with key: EntityKey) -> Statement {
         Statement(
-            """
-            SELECT \(columns), e.version, e.body FROM holdfast_store s LEFT JOIN holdfast_entity e
-            ON e.store = $1 AND e.repository = $3 AND e.id = $4 WHERE s.store = $1
-            """, .integer(store), .integer(Int64(clamping: known.sequence)), .integer(key.repository),
+            withEntity, .integer(store), .integer(Int64(clamping: known.sequence)), .integer(key.repository),
             .bytes(key.id.bytes)
         ).repeated
     }
 
-    static func statement(_ store: Int64, _ known: CommitName?, suffix: String = "") -> Statement {
+    private static let withEntity = """
+        SELECT \(columns()), e.version, e.body FROM holdfast_store s LEFT JOIN holdfast_entity e
+        ON e.store = $1 AND e.repository = $3 AND e.id = $4 WHERE s.store = $1
+        """
+
+    /// An entity's version and text, NULL where there is none, if the row is still this one; else nothing.
+    func statement(_ store: Int64, stillWith key: EntityKey) -> Statement {
         Statement(
-            "SELECT \(columns) FROM holdfast_store s WHERE s.store = $1\(suffix)", .integer(store),
-            .integer(Int64(clamping: known?.sequence ?? 0))
+            Self.unchanged, .integer(store), .integer(key.repository), .bytes(key.id.bytes), .bytes(incarnation),
+            .integer(Int64(clamping: head)), .integer(Int64(bitPattern: commitIdentifier)),
+            .integer(Int64(bitPattern: writes))
         ).repeated
     }
+
+    private static let unchanged = """
+        SELECT e.version, e.body FROM holdfast_store s LEFT JOIN holdfast_entity e
+        ON e.store = $1 AND e.repository = $2 AND e.id = $3 WHERE s.store = $1 AND s.incarnation = $4
+        AND s.head = $5 AND s.commit_id = $6 AND s.writes = $7 AND s.format <= \(Layout.format)
+        """
+
+    static func statement(_ store: Int64, _ known: CommitName?) -> Statement {
+        Statement(alone, .integer(store), .integer(Int64(clamping: known?.sequence ?? 0))).repeated
+    }
+
+    private static let alone = "SELECT \(columns()) FROM holdfast_store s WHERE s.store = $1"
+
+    private static let locked = """
+        SELECT \(columns(isSameRun: "s.server_run = " + Layout.serverRun)) FROM holdfast_store s WHERE s.store = $1
+        FOR UPDATE OF s
+        """
 
     /// Begins a transaction that has the row to itself, as the last of these finds it. `patience`: for others who have it, in
     /// nanoseconds.
@@ -125,7 +148,7 @@ struct StoreRow {
             Statement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
             Statement("SET LOCAL lock_timeout = \(max(1, patience / 1_000_000))"),
             leavesWithConnection, .byKeys,
-            statement(store, known, suffix: " FOR UPDATE OF s"),
+            Statement(locked, .integer(store), .integer(Int64(clamping: known.sequence))).repeated,
         ]
     }
 

@@ -53,6 +53,8 @@ public final class PostgreSQLStorage: Storage {
     private let writer = Lock(Writer())
     let told = Lock(Told())
     let questions = Atomic<UInt64>(0)
+    let expectation: Expectation
+    let texts = CombinedTexts()
     /// How many commits `resolve` was asked about.
     private let resolved = Atomic<UInt64>(0)
     /// How often somebody else was faster.
@@ -73,6 +75,7 @@ public final class PostgreSQLStorage: Storage {
         isReadOnly = options.readOnly
         patience = options.patience
         maxStaleness = options.maxStaleness
+        expectation = Expectation(near: environment.limits.serverNear)
         follower = StateFollower(options.maxStaleness, environment.workers) {
             // What cannot be asked now is asked the next time, and takes no snapshot from anybody.
             guard let connection = try? pool.take(waits: false) else { return }
@@ -87,11 +90,6 @@ public final class PostgreSQLStorage: Storage {
     }
 
     public func attach(_ host: any StorageHost) { pool.attach(host) }
-
-    /// The row as a statement of its own finds it.
-    func row(on connection: Connection) throws(HoldfastError) -> StoreRow {
-        try states.row(of: number, on: connection)
-    }
 
     // MARK: Reading
 

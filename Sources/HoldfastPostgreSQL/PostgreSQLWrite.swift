@@ -264,7 +264,7 @@ final class PostgreSQLWrite: StorageWrite {
         do throws(HoldfastError) {
             let rows = try connection.run(all, "committing to")
             if batch != nil {
-                guard rows[0].integer(0, 0) == 1 else {
+                guard rows[0].affected == 1 else {
                     _ = storage.loseRace()
                     return .overtaken
                 }
@@ -287,22 +287,17 @@ final class PostgreSQLWrite: StorageWrite {
         return .stored(KnownStates.token(of: after))
     }
 
-    /// Stores a batch where the row is still the one on which this builds, and answers whether it was.
+    /// Stores a batch where the row is still the one on which this builds, and tells of one row if it was.
     private func compared(
         _ batch: WriteBatch, _ written: StoreRow.Written, _ isDurable: Bool
     ) throws(HoldfastError) -> Statement {
         var parts = BatchStatements(store)
         try parts.add(batch, logStart: logStart)
-        let patience = "\(max(1, limits.turnInterval / 1_000_000))"
-        let settings = Statement(
-            """
-            SELECT set_config('lock_timeout', $1, true), \(Statement.synchronousCommit(isDurable)), \(Layout.serverRun) AS run
-            """, .text(patience))
-        let named = parts.ready.enumerated().map { ("part\($0.offset)", $0.element) }
-        return Statement(
-            with: [("settings", settings), ("moved", written.comparison(with: row, store))] + named,
-            "SELECT count(*) FROM moved"
-        ).repeated
+        let moving = written.comparison(
+            with: row, store, isDurable: isDurable, patience: max(1, limits.turnInterval / 1_000_000))
+        // The row of the log comes last.
+        let last = batch.commitLog.isEmpty ? [Statement("SELECT FROM moved")] : []
+        return Statement(moving: [moving] + parts.ready + last, storage.texts).repeated
     }
 
     func rollback() {
@@ -334,8 +329,8 @@ extension Statement {
     static func synchronousCommit(_ isDurable: Bool) -> String {
         isDurable
             ? """
-            set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
-            ELSE current_setting('synchronous_commit') END, true)
+            CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true)
+            ELSE '' END
             """ : "set_config('synchronous_commit', 'off', true)"
     }
 }
@@ -351,28 +346,36 @@ extension StoreRow {
 
         /// Of a row that is locked.
         func statement(_ store: Int64) -> Statement {
-            Statement(update("", Layout.serverRun, "WHERE store = $1"), parameters(store))
+            Statement(Self.update(run: Layout.serverRun) + " WHERE s.store = $1", parameters(store))
         }
 
-        /// Of one that is still as it was found. Once the settings have come into force: the row may have to be waited for.
-        func comparison(with row: StoreRow, _ store: Int64) -> Statement {
-            let condition = """
-                FROM settings WHERE s.store = $1 AND s.head = $7 AND s.commit_id = $8 AND s.writes = $9
-                AND s.format <= \(Layout.format)
-                AND (s.reserved <= s.head OR s.server_run = settings.run) RETURNING 1 AS one
-                """
-            return Statement(
-                update("AS s ", "settings.run", condition),
+        /// Of one that is still as it was found. The settings come into force before the row may have to be waited for: that is
+        /// locked once all conditions are met.
+        func comparison(with row: StoreRow, _ store: Int64, isDurable: Bool, patience: Int) -> Statement {
+            Statement(
+                isDurable ? Self.durable : Self.relaxed,
                 parameters(store) + [
                     .integer(Int64(clamping: row.head)), .integer(Int64(bitPattern: row.commitIdentifier)),
-                    .integer(Int64(bitPattern: row.writes)),
+                    .integer(Int64(bitPattern: row.writes)), .text(String(patience)),
                 ])
         }
 
-        private func update(_ alias: String, _ run: String, _ condition: String) -> String {
+        private static let durable = comparison(isDurable: true)
+        private static let relaxed = comparison(isDurable: false)
+
+        private static func comparison(isDurable: Bool) -> String {
             """
-            UPDATE holdfast_store \(alias)SET head = $2, commit_id = $3, reserved = $4, log_start = $5,
-            catalogue = catalogue + $6, writes = writes + 1, server_run = \(run) \(condition)
+            \(update(run: "CASE WHEN s.reserved > s.head THEN s.server_run ELSE \(Layout.serverRun) END"))
+            WHERE s.store = $1 AND s.head = $7 AND s.commit_id = $8 AND s.writes = $9 AND s.format <= \(Layout.format)
+            AND set_config('lock_timeout', $10, true) IS NOT NULL AND \(Statement.synchronousCommit(isDurable)) IS NOT NULL
+            AND (s.reserved <= s.head OR s.server_run = \(Layout.serverRun)) RETURNING 1 AS one
+            """
+        }
+
+        private static func update(run: String) -> String {
+            """
+            UPDATE holdfast_store AS s SET head = $2, commit_id = $3, reserved = $4, log_start = $5,
+            catalogue = catalogue + $6, writes = writes + 1, server_run = \(run)
             """
         }
 

@@ -33,7 +33,7 @@ struct PreparedStatements {
         case preparation(of: Named, String)
     }
 
-    private var named: [String: Named] = [:]
+    private var named: [StatementText: Named] = [:]
     private var count: UInt64 = 0
     private let prefix: String
     /// In nanoseconds.
@@ -48,11 +48,12 @@ struct PreparedStatements {
     /// The name of this text, what it had before that is to go, and whether the server has it yet. It counts as prepared from here
     /// on, until its answer says otherwise.
     mutating func name(_ sql: String, at time: UInt64) -> (named: Named, before: Named?, isNew: Bool) {
-        let before = named[sql]
+        let text = StatementText(sql: sql)
+        let before = named[text]
         if let before, time &- before.time < longest { return (before, nil, false) }
         count += 1
         let new = Named(name: prefix + String(count), time: time)
-        named[sql] = new
+        named[text] = new
         return (new, before, true)
     }
 
@@ -60,8 +61,10 @@ struct PreparedStatements {
     mutating func undo(_ answer: Answer) {
         switch answer {
         case .statement: break
-        case .removal(let old, let sql): named[sql] = old
-        case .preparation(let new, let sql): if named[sql] == new { named[sql] = nil }
+        case .removal(let old, let sql): named[StatementText(sql: sql)] = old
+        case .preparation(let new, let sql):
+            let text = StatementText(sql: sql)
+            if named[text] == new { named[text] = nil }
         }
     }
 }

@@ -3,10 +3,7 @@ internal import HoldfastEnvironment
 /// One statement and its parameters, in the binary form of PostgreSQL's protocol.
 struct Statement {
     private(set) var sql: String
-    private(set) var types: [UInt32] = []
-    private(set) var lengths: [Int32] = []
-    /// Where each parameter begins among the bytes.
-    private(set) var offsets: [Int] = []
+    private var places: [Place] = []
     private(set) var bytes: [UInt8] = []
     /// Whether it is worth preparing: its text is one of a few, which are run again and again.
     private(set) var isRepeated = false
@@ -15,21 +12,22 @@ struct Statement {
 
     init(_ sql: String, _ parameters: [Parameter]) {
         self.sql = sql
+        places.reserveCapacity(parameters.count)
+        bytes.reserveCapacity(16 * parameters.count)
         for parameter in parameters { add(parameter) }
     }
 
-    /// One statement that runs each of these as a common table expression of this name, before the last, which stands by itself.
-    init(with parts: [(name: String, statement: Statement)], _ last: String) {
-        sql = ""
-        var texts: [String] = []
-        for (name, part) in parts {
-            texts.append("\(name) AS (\(part.sql(behind: types.count)))")
-            types += part.types
-            lengths += part.lengths
-            offsets += part.offsets.map { $0 + bytes.count }
+    /// One statement that runs the others as common table expressions before the last: the first as `moved`.
+    init(moving parts: [Statement], _ texts: CombinedTexts) {
+        sql = texts.text(of: parts)
+        places.reserveCapacity(parts.reduce(0) { $0 + $1.places.count })
+        bytes.reserveCapacity(parts.reduce(0) { $0 + $1.bytes.count })
+        for part in parts {
+            for place in part.places {
+                places.append(Place(type: place.type, offset: bytes.count + place.offset, length: place.length))
+            }
             bytes += part.bytes
         }
-        sql = "WITH \(texts.joined(separator: ", ")) \(last)"
     }
 
     var repeated: Statement {
@@ -38,8 +36,43 @@ struct Statement {
         return statement
     }
 
+    /// Where the value of a parameter lies among the bytes.
+    private struct Place {
+        let type: UInt32
+        let offset: Int
+        let length: Int32
+    }
+
+    var types: [UInt32] { places.map(\.type) }
+
+    // nonisolated(unsafe): never written, nor read.
+    private nonisolated(unsafe) static let nothing = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
+
+    /// Lends its parameters as libpq takes them: how many, their values, their lengths, and that they are binary.
+    func withParameters<Result>(
+        _ body: (Int32, LibPQ.Names, UnsafePointer<Int32>, UnsafePointer<Int32>) -> Result
+    ) -> Result {
+        let count = places.count
+        return bytes.withUnsafeBufferPointer { bytes in
+            // An empty parameter is none where its address is.
+            let start = UnsafeRawPointer(bytes.baseAddress ?? UnsafePointer(Self.nothing))
+                .assumingMemoryBound(to: CChar.self)
+            return withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count) { values in
+                withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * count) { numbers in
+                    for (number, place) in places.enumerated() {
+                        values.initializeElement(at: number, to: start + place.offset)
+                        numbers.initializeElement(at: number, to: place.length)
+                        numbers.initializeElement(at: count + number, to: 1)
+                    }
+                    let lengths = UnsafePointer(numbers.baseAddress!)
+                    return body(Int32(count), UnsafePointer(values.baseAddress!), lengths, lengths + count)
+                }
+            }
+        }
+    }
+
     /// Its text where so many parameters come before its own. It has a "$" nowhere else.
-    private func sql(behind count: Int) -> String {
+    fileprivate func sql(behind count: Int) -> String {
         if count == 0 { return sql }
         let pieces = sql.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
         return pieces.dropFirst().reduce(String(pieces[0])!) { text, piece in
@@ -74,41 +107,41 @@ struct Statement {
 
     private mutating func add(_ parameter: Parameter) {
         let start = bytes.count
-        offsets.append(start)
+        let type: UInt32
         switch parameter {
         case .integer(let value):
-            types.append(TypeNumber.integer)
+            type = TypeNumber.integer
             append(value)
         case .bytes(let value):
-            types.append(TypeNumber.bytes)
+            type = TypeNumber.bytes
             bytes += value
         case .text(let value):
-            types.append(TypeNumber.text)
+            type = TypeNumber.text
             bytes += Array(value.utf8)
         case .boolean(let value):
-            types.append(TypeNumber.boolean)
+            type = TypeNumber.boolean
             bytes.append(value ? 1 : 0)
         case .integers(let values):
-            types.append(TypeNumber.integers)
+            type = TypeNumber.integers
             beginArray(of: TypeNumber.integer, values.count)
             for value in values {
                 append(Int32(8))
                 append(value)
             }
         case .byteArrays(let values):
-            types.append(TypeNumber.byteArrays)
+            type = TypeNumber.byteArrays
             beginArray(of: TypeNumber.bytes, values.count)
             for value in values { append(element: value) }
         case .texts(let values):
-            types.append(TypeNumber.texts)
+            type = TypeNumber.texts
             beginArray(of: TypeNumber.text, values.count)
             for value in values { append(element: Array(value.utf8)) }
         case .booleans(let values):
-            types.append(TypeNumber.booleans)
+            type = TypeNumber.booleans
             beginArray(of: TypeNumber.boolean, values.count)
             for value in values { append(element: [value ? 1 : 0]) }
         }
-        lengths.append(Int32(clamping: bytes.count - start))
+        places.append(Place(type: type, offset: start, length: Int32(clamping: bytes.count - start)))
     }
 
     private mutating func beginArray(of type: UInt32, _ count: Int) {
@@ -127,6 +160,41 @@ struct Statement {
 
     private mutating func append<Integer: FixedWidthInteger>(_ value: Integer) {
         withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+}
+
+/// A text to be found again. There are few, and to hash all of a long one takes longer than to send what it is given.
+struct StatementText: Hashable {
+    let sql: String
+
+    func hash(into hasher: inout Hasher) { hasher.combine(sql.utf8.count) }
+}
+
+/// The texts of statements that were put together from others. There are few, and to put one together takes as long as the server
+/// takes to run it.
+final class CombinedTexts: Sendable {
+    private let known = Lock<[[StatementText]: String]>([:])
+
+    fileprivate func text(of parts: [Statement]) -> String {
+        known.withLock { known in
+            let texts = parts.map { StatementText(sql: $0.sql) }
+            if let text = known[texts] { return text }
+            let text = Self.combined(parts)
+            known[texts] = text
+            return text
+        }
+    }
+
+    private static func combined(_ parts: [Statement]) -> String {
+        var count = 0
+        var pieces: [String] = []
+        for part in parts {
+            pieces.append(part.sql(behind: count))
+            count += part.types.count
+        }
+        let last = pieces.removeLast()
+        let named = pieces.enumerated().map { "\($0.offset == 0 ? "moved" : "part\($0.offset)") AS (\($0.element))" }
+        return "WITH \(named.joined(separator: ", ")) \(last)"
     }
 }
 

@@ -122,6 +122,15 @@ extension Storage {
         try store(batch(bodies, at: sequence, salt: salt), durable: durable)
     }
 
+    /// As a plain read.
+    func newest(_ id: String) throws(HoldfastError) -> String? {
+        var text: String?
+        try fetchNewest(EntityKey(id), since: nil) { read in
+            text = read.entity.map { String(decoding: $0.body, as: UTF8.self) }
+        }
+        return text
+    }
+
     func text(_ id: String) throws(HoldfastError) -> String? {
         let snapshot = try beginSnapshot()
         defer { snapshot.close() }

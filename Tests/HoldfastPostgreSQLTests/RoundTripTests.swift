@@ -14,11 +14,13 @@ import Testing
         let store: Store
         let things: Repository
 
-        init(_ name: String, _ change: (inout StoreOptions) -> Void = { _ in }) throws {
+        init(_ name: String, near: Int? = nil, _ change: (inout StoreOptions) -> Void = { _ in }) throws {
             var options = StoreOptions()
             options.store = name
             change(&options)
-            store = try StoreURL.open(cluster.url, options: options)
+            var environment = Environment.system
+            if let near { environment.limits.serverNear = near }
+            store = try StoreURL.open(cluster.url, options: options, environment: environment)
             things = try store.repository("things")
         }
 
@@ -149,23 +151,39 @@ import Testing
         _ = try other.store.close(timeoutMilliseconds: nil)
     }
 
-    @Test func `a plain read takes one round trip, also of what others have committed meanwhile`() throws {
-        let (one, other) = (try Client("plain"), try Client("plain"))
-        for id in 0..<40 { try other.perform(.save, Self.change("a\(id)", 0)) }
+    /// Near a server what a read takes it counts for more than a round trip now and then.
+    @Test(arguments: [1, 600_000_000_000])
+    func `a plain read takes one round trip, also of what others have committed, and near a server one more at first`(
+        _ near: Int
+    ) throws {
+        let name = "plain \(near)"
+        let (one, other) = (try Client(name, near: near), try Client(name))
+        for id in 0..<80 { try other.perform(.save, Self.change("a\(id)", 0)) }
         var found: [String?] = []
         #expect(try one.roundTrips { found.append(try one.read("a\($0)")) } == 1)
         #expect(found == (0..<6).map { Self.change("a\($0)", 0) })
         #expect(try one.roundTrips { found.append(try one.read("none\($0)")) } == 1)
         #expect(found[6...] == [nil, nil, nil, nil, nil, nil])
         // What was cached is still known afterwards, but for what they have changed.
+        for id in 6..<30 { _ = try one.read("a\(id)") }
         try other.perform(.save, Self.change("a0", 1))
-        #expect(try one.roundTrips(1) { _ in found.append(try one.read("a20")) } == 1)
+        #expect(try one.roundTrips(1) { _ in found.append(try one.read("a30")) } == (near == 1 ? 1 : 2))
         #expect(try one.roundTrips(1) { _ in found.append(try one.read("a1")) } == 1)
-        #expect(found[12...] == [Self.change("a20", 0), Self.change("a1", 0)])
+        #expect(found[12...] == [Self.change("a30", 0), Self.change("a1", 0)])
         #expect(try one.read("a0") == Self.change("a0", 1))
         let before = one.store.cache.statistics.counts.hits
         _ = try one.read("a0")
         #expect(one.store.cache.statistics.counts.hits == before + 1)
+        // While they go on, each read asks at once.
+        for number in 2..<20 {
+            try other.perform(.save, Self.change("a79", number))
+            #expect(try one.roundTrips(1) { _ in _ = try one.read("a79") } <= 2)
+            try other.perform(.save, Self.change("a78", number))
+            let id = "a\(30 + number)"
+            #expect(try one.roundTrips(1) { _ in found.append(try one.read(id)) } == 1)
+            #expect(found.last == Self.change(id, 0))
+        }
+        #expect(try one.read("a79") == Self.change("a79", 19))
         _ = try one.store.close(timeoutMilliseconds: nil)
         _ = try other.store.close(timeoutMilliseconds: nil)
     }
