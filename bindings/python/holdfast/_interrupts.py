@@ -6,6 +6,8 @@ import logging
 import threading
 from typing import Any, Callable, Optional
 
+from ._plain import done
+
 #: Ctrl-C, and whatever else a signal's handler raises, that cannot pass through the library: to be raised, by
 #: `raise_kept`, when that has returned to the thread of this number. Almost always empty.
 kept: dict[int, BaseException] = {}
@@ -97,7 +99,7 @@ def tell(function: Optional[Callable[..., Any]], *arguments: Any) -> Any:
     """Calls a function of the program's, and answers what it answers. Whatever it raises must not end the
     delivery to others: it is logged, and None answered. Ctrl-C is raised."""
     try:
-        return None if function is None else function(*arguments)
+        return None if function is None else done(function(*arguments), "A function that is told")
     except BaseException as error:
         if is_interrupt(error):
             raise

@@ -10,6 +10,7 @@ from . import errors
 from ._callbacks import native
 from ._codec import Codec, as_dict, options_of
 from ._json import dump_operands, load
+from ._plain import done
 from ._types import hf_predicate_fn
 from .expressions import Expression
 
@@ -151,7 +152,8 @@ class PredicateCall:
     def is_meant(self, entity: Any) -> int:
         """What the function says of an entity; a negative number ends the query."""
         try:
-            return bool(self._predicate(self._codec.decode(ctypes.string_at(entity.data, entity.length))))
+            entity = self._codec.decode(ctypes.string_at(entity.data, entity.length))
+            return bool(done(self._predicate(entity), "A predicate"))
         except BaseException as error:
             self._error = error
             return -1

@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
-from . import _members, errors
+from . import _members, _plain, errors
 from ._callbacks import native
 from ._codec import options_of
 from ._handles import Registry, Result, native_buffer, text_of
 from ._interrupts import raise_kept, tell_late
 from ._library import lib
-from ._plain import done
 from ._types import HF_CONFLICT, HF_HOST_ERROR, HF_OK, hf_transaction_fn
 from .events import CommitFuture, Submission
 from .receipt import Receipt
@@ -33,7 +32,7 @@ TIMEOUT = 30.0
 
 def run(fn: Callable[[], T]) -> T:
     """Calls the function."""
-    return done(fn(), "A transaction's function", "hand it to the same call of `store.aio`.")
+    return _plain.run(fn, "A transaction's function", "hand it to the same call of `store.aio`.")
 
 
 class Body(Generic[T]):

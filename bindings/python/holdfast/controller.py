@@ -20,6 +20,7 @@ from ._controllers import (
 )
 from ._handles import Closing, OfOneProcess
 from ._interrupts import tell
+from ._plain import done
 from .events import is_event_thread
 from .repository import Repository
 
@@ -136,7 +137,7 @@ class Controller(OfOneProcess, Closing, Generic[T]):
         while True:
             text = self._next(text, deadline)
             state = load(text)
-            if predicate(state):
+            if done(predicate(state), "A predicate"):
                 return state
             if deadline is not None and time.monotonic() >= deadline:
                 raise errors.TimeoutError("No such state came in time.")

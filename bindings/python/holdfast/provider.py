@@ -11,6 +11,7 @@ from ._callbacks import native
 from ._codec import load
 from ._interrupts import is_interrupt
 from ._library import lib
+from ._plain import done
 from ._types import (
     HF_CORRUPT,
     HF_HOST_ERROR,
@@ -160,7 +161,7 @@ def _characters(text: bytes) -> Any:
 def _save(
     provider: StorageProvider, repository: bytes, id: Any, id_length: int, entity: Any, length: int
 ) -> None:
-    provider.save(repository.decode(), _text(id, id_length).decode(), _text(entity, length))
+    done(provider.save(repository.decode(), _text(id, id_length).decode(), _text(entity, length)), "save")
 
 
 @native(hf_provider_fetch_fn, HF_HOST_ERROR)
@@ -184,22 +185,21 @@ def _fetch_all(provider: StorageProvider, repository: bytes, visit: Any, visitor
 @native(hf_provider_delete_fn, HF_HOST_ERROR)
 @_answering
 def _delete(provider: StorageProvider, repository: bytes, id: Any, id_length: int) -> None:
-    provider.delete(repository.decode(), _text(id, id_length).decode())
+    done(provider.delete(repository.decode(), _text(id, id_length).decode()), "delete")
 
 
 @native(hf_provider_apply_fn, HF_HOST_ERROR)
 @_answering
 def _apply(provider: Any, writes: Any, count: int) -> None:
-    provider.apply(
-        [
-            ProviderWrite(
-                ctypes.string_at(write.repository).decode(),
-                ctypes.string_at(write.id, write.id_length).decode(),
-                ctypes.string_at(write.entity, write.length) if write.entity else None,
-            )
-            for write in writes[:count]
-        ]
-    )
+    given = [
+        ProviderWrite(
+            ctypes.string_at(write.repository).decode(),
+            ctypes.string_at(write.id, write.id_length).decode(),
+            ctypes.string_at(write.entity, write.length) if write.entity else None,
+        )
+        for write in writes[:count]
+    ]
+    done(provider.apply(given), "apply")
 
 
 @native(hf_provider_find_fn, HF_HOST_ERROR)
@@ -217,7 +217,7 @@ def _change_token(provider: Any, out_token: Any) -> None:
 @native(hf_provider_sync_fn, HF_HOST_ERROR)
 @_answering
 def _sync(provider: Any) -> None:
-    provider.sync()
+    done(provider.sync(), "sync")
 
 
 _OPTIONAL = {"apply": _apply, "find": _find, "change_token": _change_token, "sync": _sync}

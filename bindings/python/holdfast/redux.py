@@ -7,6 +7,7 @@ from typing import Any, Callable, Optional
 from ._codec import load
 from ._controllers import Action, initial, named
 from ._handles import Closing, OfOneProcess
+from ._plain import done
 from .controller import Controller, reduce
 from .repository import Repository
 
@@ -74,7 +75,8 @@ class Middleware(OfOneProcess):
             self._requests.pop(token, None)
         elif kind not in _WISHES:
             request = self._requests.get(token)
-            self._schedule(functools.partial(self._tell, {"type": self.name, **action}, request))
+            outcome = functools.partial(self._tell, {"type": self.name, **action}, request)
+            done(self._schedule(outcome), "schedule")
 
     def _tell(self, action: dict[str, Any], request: Optional[object]) -> None:
         """On the thread that dispatches: tells the store of an outcome, unless it comes too late."""

@@ -10,6 +10,7 @@ from ._callbacks import answer
 from ._handles import call
 from ._library import lib
 from ._members import DESCRIPTOR_BYTES, Raised, call_members, descriptor_of, member_of, receivers
+from ._plain import done
 
 #: The descriptor that stands for whichever transaction is active.
 ANY_TRANSACTION = bytes(DESCRIPTOR_BYTES)
@@ -170,26 +171,26 @@ class Transactable:
 
     def _transaction_began(self, transaction: bytes) -> None:
         answer(0)
-        self.on_begin(transaction)
+        done(self.on_begin(transaction), "on_begin")
 
     def _transaction_validates(self) -> None:
-        self.on_validate_commit()
+        done(self.on_validate_commit(), "on_validate_commit")
 
     def _transaction_committed(self, transaction: bytes) -> None:
         answer(0)
-        self.on_commit(transaction)
+        done(self.on_commit(transaction), "on_commit")
 
     def _transaction_rolled_back(self, transaction: bytes) -> None:
         answer(0)
-        self.on_rollback(transaction)
+        done(self.on_rollback(transaction), "on_rollback")
 
     def _savepoint_made(self, savepoint: int) -> None:
         answer(0)
-        self.on_savepoint(savepoint)  # type: ignore[attr-defined]
+        done(self.on_savepoint(savepoint), "on_savepoint")  # type: ignore[attr-defined]
 
     def _rolled_back_to(self, savepoint: int) -> None:
         answer(0)
-        self.on_rollback_to(savepoint)  # type: ignore[attr-defined]
+        done(self.on_rollback_to(savepoint), "on_rollback_to")  # type: ignore[attr-defined]
 
 
 def _native(descriptor: bytes) -> "ctypes.Array[ctypes.c_uint8]":

@@ -4,7 +4,7 @@ import concurrent.futures
 import time
 from typing import Any, Callable, Optional
 
-from . import errors
+from . import _plain, errors
 from .events import is_event_thread
 
 #: What a starter calls with the result, or with `error`. True for the first call, whose outcome counts.
@@ -28,7 +28,7 @@ def await_result(
         raise errors.WouldDeadlockError("The store's event thread completes futures; wait on another thread.")
     deadline = None if timeout is None else time.monotonic() + timeout
     future: concurrent.futures.Future[Any] = concurrent.futures.Future()
-    starter(completion(future))
+    _plain.done(starter(completion(future)), "A starter")
     try:
         return future.result(None if deadline is None else max(0.0, deadline - time.monotonic()))
     except concurrent.futures.TimeoutError:

@@ -19,6 +19,7 @@ from .._controllers import (
 )
 from .._handles import OfOneProcess
 from .._interrupts import tell
+from .._plain import done
 from ._events import Closing, in_thread
 from .repository import Repository
 
@@ -96,7 +97,7 @@ class Controller(OfOneProcess, Closing, Generic[T]):
         while True:
             text = await self._next(text, deadline)
             state = load(text)
-            if predicate(state):
+            if done(predicate(state), "A predicate"):
                 return state
             if deadline is not None and time.monotonic() >= deadline:
                 raise errors.TimeoutError("No such state came in time.")

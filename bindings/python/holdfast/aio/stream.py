@@ -17,6 +17,7 @@ from .._interrupts import OnError, OnFinished, tell, tell_error
 from .._library import lib
 from .._limits import LIMITS
 from .._options import takes
+from .._plain import done
 from .._query import Filter, query_options
 from .._sources import ChangeOptions, ChangeSource, QuerySource, Source, as_members, change_options, decoder
 from ..aggregation import (
@@ -213,7 +214,7 @@ class Stream(OfOneProcess, Closing, Generic[E]):
                     return  # it was never opened
                 continue
             try:
-                on_event(event)
+                done(on_event(event), "A subscribed function", "write `def`; it may begin a task.")
             except Exception as error:
                 tell_error(on_error, error)
 

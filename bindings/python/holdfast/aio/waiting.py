@@ -5,7 +5,7 @@ import threading
 import time
 from typing import Any, Callable, Optional
 
-from .. import errors
+from .. import _plain, errors
 from ..waiting import Done, timed_out
 
 
@@ -35,7 +35,7 @@ async def await_result(
         loop.call_soon_threadsafe(end, result, error)
         return True
 
-    starter(done)
+    _plain.done(starter(done), "A starter", "write `def`; it may begin a task.")
     if not future.done():
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
