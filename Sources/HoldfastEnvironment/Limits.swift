@@ -244,6 +244,8 @@ public struct Limits: Sendable, Equatable {
     /// From so many commits in a row on, of one process alone, the connection that writes goes on reading between two of them,
     /// for so many at most. At 1 never.
     public var keptReads = 32
+    /// After so long without a commit that is over, since another process's log grows beside it. At 1 at once.
+    public var keptReadIdle = 20_000_000
 
     // MARK: The PostgreSQL engine
 
@@ -375,7 +377,7 @@ extension Limits {
             ("checkpointShortRetry", \.checkpointShortRetry), ("checkpointLongRetry", \.checkpointLongRetry),
             ("copyPages", \.copyPages), ("rewriteBytes", \.rewriteBytes),
             ("backupPiece", \.backupPiece), ("backupRest", \.backupRest), ("backupLongestRest", \.backupLongestRest),
-            ("knownRows", \.knownRows), ("keptReads", \.keptReads),
+            ("knownRows", \.knownRows), ("keptReads", \.keptReads), ("keptReadIdle", \.keptReadIdle),
         ]
     }
 

@@ -13,6 +13,8 @@ import Synchronization
 ///                            being overwritten, and backups begin anew; then RESTART
 ///     idle for two seconds   TRUNCATE
 ///
+/// Idle for some milliseconds, it ends the read transaction that is kept between commits.
+///
 /// A page that was written many times is copied once, so that long logs cost less in all; below a limit of 256 MiB
 /// the first two sizes shrink with it.
 ///
@@ -134,16 +136,18 @@ final class Checkpointer: Sendable {
         let retryAt = state.withLock { $0.retryAt }
         let last = lastCommit.load(ordering: .acquiring)
         let due = last &+ UInt64(settings.limits.checkpointIdle)
-        if frames.load(ordering: .relaxed) > 0 && now < due { return .sleep(until: min(due, retryAt ?? due)) }
+        let end = last &+ UInt64(settings.limits.keptReadIdle)
+        let hasFrames = frames.load(ordering: .relaxed) > 0
+        if hasFrames && now < min(due, end) { return .sleep(until: min(due, end, retryAt ?? due)) }
         keptRead.giveUpIdle()
-        if frames.load(ordering: .relaxed) > 0 && retryAt == nil {
+        if hasFrames && now >= due && retryAt == nil {
             checkpoint(.truncate, waiting: 0)
             return .again
         }
         isAwake.store(false, ordering: .sequentiallyConsistent)
         // A commit that came before the line above did not wake this worker.
         if lastCommit.load(ordering: .sequentiallyConsistent) != last { return .again }
-        return .sleep(until: retryAt)
+        return .sleep(until: retryAt ?? (hasFrames ? due : nil))
     }
 
     private func pass(mustRestart: Bool = false) {

@@ -113,7 +113,10 @@ final class SQLiteWrite: StorageWrite {
     func commit() throws(HoldfastError) -> WriteOutcome {
         isOpen = false
         storage.keptRead.keep(connection) { storage.isAlone }
-        try requireTransaction()
+        do throws(HoldfastError) { try requireTransaction() } catch {
+            storage.keptRead.giveUp()
+            throw error
+        }
         try storage.commit(on: connection)
         // Another program may commit at once. If it has, the count has gone on by more than one.
         guard let header, let now = storage.readers.walHeader(), now.changes == header.changes &+ 1 else {

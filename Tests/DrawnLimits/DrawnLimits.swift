@@ -7,7 +7,8 @@ extension Limits {
             \.batchTime, \.turnInterval, \.foreignLock, \.longestRetry, \.tendInterval, \.followerPoll,
             \.expiryInterval, \.firstBackoff, \.longestBackoff, \.closingPoll, \.queueNextPause, \.queuePause,
             \.queueLongPause, \.queueLongestPause, \.lockPoll, \.busyTimeout, \.closingDoor, \.doorPoll,
-            \.checkpointIdle, \.checkpointPoll, \.checkpointRetry, \.checkpointShortRetry, \.checkpointLongRetry,
+            \.keptReadIdle, \.checkpointIdle, \.checkpointPoll, \.checkpointRetry, \.checkpointShortRetry,
+            \.checkpointLongRetry,
             \.idleThread, \.interruptInterval, \.interruptGrace,
         ]
     }

@@ -121,6 +121,25 @@ import Testing
         #expect(try storage.text("a") == "1100")
     }
 
+    /// A process that is stopped in the meantime would otherwise have the log of all others grow.
+    @Test func `it is ended soon behind the last commit of a row, and another is kept behind the next`() throws {
+        let storage = try open(most: 1000, checkpoints: true) { $0.checkpointIdle = 600_000_000_000 }
+        var last: CommitSequence = 1
+        for _ in 1...2 {
+            // Beside a busy machine commits in a row may take longer than they rest.
+            #expect(
+                comesTrue {
+                    for _ in 1...1_100 {
+                        last += 1
+                        try? storage.store(["a": "\(last)"], at: last, durable: false)
+                    }
+                    return storage.keptRead.isKept
+                })
+            #expect(comesTrue { !storage.keptRead.isKept })
+        }
+        #expect(size(of: wal) > 0)
+    }
+
     @Test func `checkpoints end it, so that the WAL is begun anew beside commits in a row`() throws {
         let storage = try open(most: 1000, checkpoints: true) { $0.checkpointBytes = 1 << 20 }
         try commit(2...1_001, in: storage)

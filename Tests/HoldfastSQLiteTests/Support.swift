@@ -65,8 +65,11 @@ func status(of path: String) -> stat? {
 
 /// Waits until something is so, and answers whether it is: longer than any machine is busy.
 func comesTrue(_ isSo: () -> Bool) -> Bool {
-    for _ in 0..<60_000 where !isSo() { usleep(10_000) }
-    return isSo()
+    for _ in 0..<60_000 {
+        if isSo() { return true }
+        usleep(10_000)
+    }
+    return false
 }
 
 func size(of path: String) -> Int { status(of: path).map { Int($0.st_size) } ?? 0 }

@@ -183,7 +183,11 @@ final class OperationRun: CommitOwner, Withdrawable {
     private func looksUp(after error: HoldfastError) -> Bool {
         guard operation.options.idempotencyKey != nil else { return false }
         let isWanted = state.withLock { state in
-            guard state.isTransaction, case .committing = state.stage else { return false }
+            switch state.stage {
+            case .committing, .waiting: break
+            case .running, .ended: return false
+            }
+            guard state.isTransaction else { return false }
             state.stage = .waiting
             state.failure = error
             return true
@@ -213,7 +217,8 @@ final class OperationRun: CommitOwner, Withdrawable {
         let ticket = RetryQueue.Ticket(contention, until: deadline) { [self] isInTime in
             do throws(HoldfastError) {
                 if isInTime { return try store.operations.enqueue(self) }
-                end(.failure(store.closing.hasBegun ? HoldfastError.storeClosed : finalError(conflict)))
+                if store.closing.hasBegun { throw HoldfastError.storeClosed }
+                if !looksUp(after: conflict) { end(.failure(finalError(conflict))) }
             } catch {
                 end(.failure(error))
             }

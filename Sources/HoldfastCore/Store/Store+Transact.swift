@@ -35,7 +35,11 @@ extension Store {
                 let contention = error.contention ?? transaction.contention
                 let granted = try awaitGrant(
                     &ticket, at: contention, attempt, of: options.maxAttempts, until: deadline)
-                guard granted else { throw Self.gaveUp(error, after: attempt) }
+                guard granted else {
+                    // It may have come while this one waited.
+                    if let receipt = answerOfTheFaster(options.idempotencyKey) { return receipt }
+                    throw Self.gaveUp(error, after: attempt)
+                }
                 attempt += 1
             }
         }

@@ -3,7 +3,9 @@ as that is."""
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Optional
 
 import pytest
@@ -220,3 +222,104 @@ async def test_who_is_answered_by_the_faster_one_holds_up_nobody_in_the_line(run
         # A turn that nobody gives back lasts a second: of these twenty would.
         await asyncio.wait_for(asyncio.gather(*requests), 15)
         assert sum(shelf["taken"] for shelf in await shelves.find()) == 20
+
+
+# --- While it waits in the line of those who collided ----------------------------------------------------
+
+
+class Line:
+    """Somebody who has met a conflict at an entity, and holds up for a while who meets the next there."""
+
+    def __init__(self, store: Store) -> None:
+        self.entities = store.repository("line")
+        self.entities.save({"id": "c", "n": 0})
+        self.runs = 0
+        self.is_held, self.is_over = threading.Event(), threading.Event()
+        self.holder = threading.Thread(target=lambda: store.transact(self._hold))
+        self.holder.start()
+        assert self.is_held.wait(60)
+
+    def collide(self) -> None:
+        """Reads what another commit then changes."""
+        self.entities.fetch("c")
+        other = threading.Thread(target=lambda: self.entities.modify("c", {"$inc": {"n": 1}}))
+        other.start()
+        other.join()
+
+    def _hold(self) -> None:
+        self.runs += 1
+        if self.runs == 1:
+            self.collide()
+        else:
+            self.entities.fetch("c")
+            self.is_held.set()
+            self.is_over.wait(60)
+        self.entities.save({"id": "c", "n": -1})
+
+    def end(self) -> None:
+        self.is_over.set()
+        self.holder.join()
+
+
+def later_by_transact(store: Store, body: Body) -> Any:
+    return store.transact(body, receipt=True, idempotency_key=KEY, timeout=0.6)[1]
+
+
+def later_by_operation(store: Store, body: Body) -> Any:
+    future = store.operation(body, idempotency_key=KEY, timeout=0.6).submit()
+    assert future.result(60) is None
+    return future.receipt
+
+
+def stored_meanwhile(store: Store, slow: Callable[[], Any], waits: threading.Event, line: Line) -> None:
+    """Holds that this gets the receipt of what the same request stores while it waits in the line."""
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            told = pool.submit(slow)
+            assert waits.wait(60)
+            # Until it has met its conflict.
+            time.sleep(0.2)
+            with store.transaction(idempotency_key=KEY) as fast:
+                store.repository("orders").add({"id": "o"})
+            receipt = told.result(60)
+        finally:
+            line.end()
+    assert fast.receipt is not None
+    assert receipt.replayed and receipt.sequence == fast.receipt.sequence
+    assert store.repository("orders").count() == 1
+
+
+@pytest.mark.parametrize("door", [later_by_transact, later_by_operation])
+def test_who_waits_in_line_until_the_time_is_up_gets_the_receipt_of_what_was_stored_meanwhile(
+    store: Store, door: Callable[[Store, Body], Any]
+) -> None:
+    line, orders, waits = Line(store), store.repository("orders"), threading.Event()
+
+    def slow() -> None:
+        line.collide()
+        waits.set()
+        line.entities.save({"id": "c", "n": -2})
+        orders.add({"id": "o"})
+
+    stored_meanwhile(store, lambda: door(store, slow), waits, line)
+
+
+def test_a_sequence_that_waits_in_line_until_the_time_is_up_gets_it_too(store: Store) -> None:
+    line, orders, waits = Line(store), store.repository("orders"), threading.Event()
+    checked = store.repository("checked")
+
+    def collide(id: str, entity: Any) -> None:
+        if not waits.is_set():
+            line.collide()
+            waits.set()
+
+    checked.set_validator(collide)
+    write = line.entities.deferred.modify("c", {"$inc": {"n": 1}})
+    others = checked.deferred.save({"id": "v"}), orders.deferred.add({"id": "o"})
+
+    def slow() -> Any:
+        future = store.sequence(write, *others, idempotency_key=KEY, timeout=0.6).submit()
+        assert future.result(60) is None
+        return future.receipt
+
+    stored_meanwhile(store, slow, waits, line)
