@@ -99,7 +99,7 @@ extension BatchCommitter {
         _ check: inout ConflictCheck
     ) throws(HoldfastError) {
         if recent.covers(reads.snapshot) {
-            for key in reads.keys.keys {
+            for (key, _) in reads.keys {
                 check.noteWrite(of: key, at: overlay[key]?.version ?? recent.changes.lastWrite(key))
             }
             return
@@ -194,7 +194,7 @@ extension ReadSet {
     func restricted(to checks: ConflictChecks) -> ReadSet {
         if checks == .all { return self }
         var reads = self
-        if !checks.contains(.keys) { reads.keys = [:] }
+        if !checks.contains(.keys) { reads.keys = ReadSet.Keys() }
         if !checks.contains(.predicates) { reads.predicates = [] }
         return reads
     }

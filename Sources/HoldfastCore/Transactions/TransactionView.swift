@@ -7,11 +7,12 @@ internal import HoldfastStorage
 /// The snapshot is fixed at the first read. When the pool takes it back, the view moves forward to the newest one if
 /// nothing that was read has changed since, which nobody can tell from having read there in the first place.
 struct TransactionView {
-    private let pool: SnapshotPool
-    private let cache: EntityCache
-    private let storage: any Storage
-    private let names: Catalogue
-    private let environment: Environment
+    /// The one reference to all that it uses: most transactions are short, and copies of those would be a good part of them.
+    private let store: Store
+    private var pool: SnapshotPool { store.snapshots }
+    private var cache: EntityCache { store.cache }
+    private var storage: any Storage { store.storage }
+    private var names: Catalogue { store.catalogue }
     private var table: (repository: RepositoryID, table: CacheTable)?
     private(set) var shared: SnapshotPool.Shared?
     /// How long ago the state that it reads in the cache may have been the newest: its end is held against the newest.
@@ -27,11 +28,7 @@ struct TransactionView {
     init(of store: Store, owner: String?, _ isolation: Isolation) {
         self.owner = owner
         trust = isolation == .serializable ? UInt64(store.environment.limits.trustedState) : 0
-        pool = store.snapshots
-        cache = store.cache
-        storage = store.storage
-        names = store.catalogue
-        environment = store.environment
+        self.store = store
     }
 
     /// Lends the entity to `visit`, or answers false, and records that it was read. `visit` may be called again if the
@@ -86,7 +83,7 @@ struct TransactionView {
     }
 
     private mutating func record(_ key: EntityKey, _ version: CommitSequence) {
-        reads?.keys[key] = version
+        reads?.keys.set(key, version)
         validated?.keys.insert(key)
     }
 
@@ -168,9 +165,9 @@ struct TransactionView {
         case .serializable: return reads.isEmpty ? nil : reads
         case .snapshot:
             var written = ReadSet(snapshot: reads.snapshot, in: reads.history)
-            for write in writes { written.keys[write.key] = reads.keys[write.key] ?? ReadSet.unseen }
+            for write in writes { written.keys.set(write.key, reads.keys[write.key] ?? ReadSet.unseen) }
             if let validated {
-                for key in validated.keys { written.keys[key] = reads.keys[key] ?? ReadSet.unseen }
+                for key in validated.keys { written.keys.set(key, reads.keys[key] ?? ReadSet.unseen) }
                 written.predicates = Array(reads.predicates[validated.predicates...])
             }
             return written
@@ -220,16 +217,16 @@ struct TransactionView {
         _ reads: ReadSet, on snapshot: any StorageSnapshot
     ) throws(HoldfastError) -> ConflictCheck {
         var check = ConflictCheck(of: reads)
-        let keys = Array(reads.keys.keys)
+        let keys = reads.keys.map { $0.key }
         var versions = [CommitSequence](repeating: 0, count: keys.count)
         try snapshot.fetch(keys) { index, view in versions[index] = view.version }
         for (key, version) in zip(keys, versions) { check.compare(key, with: version) }
         if check.hasChangedKeys || reads.predicates.isEmpty { return check }
         let recent = try RecentCommits(
-            behind: [reads.snapshot], in: reads.repositoriesToFollow, head: snapshot.sequence, environment.limits
+            behind: [reads.snapshot], in: reads.repositoriesToFollow, head: snapshot.sequence, store.environment.limits
         ) { after, limit throws(HoldfastError) in try snapshot.commitLog(after: after, limit: limit) }
         guard recent.covers(reads.snapshot) else { throw ConflictCheck.tooOld }
-        var stored = StoredChanges(recent.changes, oldest: reads.snapshot, environment) {
+        var stored = StoredChanges(recent.changes, oldest: reads.snapshot, store.environment) {
             keys, body throws(HoldfastError) in try snapshot.fetch(keys, body)
         }
         for predicate in reads.predicates where !check.hasChangedKeys { try check.look(for: predicate, in: &stored) }

@@ -1,3 +1,4 @@
+internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 
@@ -17,8 +18,40 @@ package struct ReadSet: Sendable {
     /// The sequence of the snapshot that all reads saw.
     var snapshot: CommitSequence
     /// With the version that was seen; 0 where there was no entity, `unseen` where a key that is written was not read.
-    var keys: [EntityKey: CommitSequence] = [:]
+    var keys = Keys()
     var predicates: [Predicate] = []
+
+    /// Keys with versions, in no order. Most transactions read one entity, which needs no dictionary.
+    struct Keys: Sendable, Sequence {
+        private var first: Iterator.Element?
+        private var others: [EntityKey: CommitSequence] = [:]
+
+        var isEmpty: Bool { first == nil }
+
+        subscript(key: EntityKey) -> CommitSequence? {
+            if let first, first.key == key { return first.version }
+            return others.isEmpty ? nil : others[key]
+        }
+
+        mutating func set(_ key: EntityKey, _ version: CommitSequence) {
+            if let first, first.key != key { others[key] = version } else { first = (key, version) }
+        }
+
+        /// Before one is set.
+        mutating func askToGrow() throws(HoldfastError) { if !isEmpty { try others.askToGrow() } }
+
+        func makeIterator() -> Iterator { Iterator(first: first, others: others.makeIterator()) }
+
+        struct Iterator: IteratorProtocol {
+            fileprivate var first: (key: EntityKey, version: CommitSequence)?
+            fileprivate var others: [EntityKey: CommitSequence].Iterator
+
+            mutating func next() -> (key: EntityKey, version: CommitSequence)? {
+                if let first = first.take() { return first }
+                return others.next().map { ($0.key, $0.value) }
+            }
+        }
+    }
 
     static let unseen = CommitSequence.max
 
