@@ -325,7 +325,7 @@ package struct QueryScan {
         var fills = fills
         defer { self.fills = fills }
         return try meet(key, view, check, isOverlaid: isOverlaid) { view throws(HoldfastError) in
-            if fills, let cached, !view.isCached { fills = cached.fill(from: snapshot, view) }
+            if fills, !view.isCached, let cached { fills = cached.fill(from: snapshot, view) }
             return try visit(view)
         }
     }

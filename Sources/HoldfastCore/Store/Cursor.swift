@@ -15,7 +15,7 @@ public final class Cursor: Sendable {
         var ids: FoundIDs?
         var next = 0
         var skip: UInt64
-        /// The text of the last piece, like which the next one will be.
+        /// Room for the text of the last piece, like which the next one will be.
         var pieceBytes = 0
         /// Nil for all.
         var remaining: UInt64?
@@ -60,7 +60,7 @@ public final class Cursor: Sendable {
         defer { if !repository.store.isForeign { giveBack(state) } }
         var after = state
         let wanted = min(count == 0 ? .max : count, state.remaining ?? .max)
-        var list = EntityList(expecting: state.pieceBytes)
+        var list = EntityList(expecting: state.pieceBytes, atMost: fullPiece)
         // Else the limit was reached.
         if wanted > 0 {
             if after.ids == nil, !after.scan.isFinished { try walk(wanted, &after, &list) }
@@ -72,11 +72,16 @@ public final class Cursor: Sendable {
         }
         if let remaining = after.remaining { after.remaining = remaining - UInt64(list.count) }
         try list.finish()
-        after.pieceBytes = list.json.count + 1
+        after.pieceBytes = Self.room(for: list.json.count)
         let result = try hand(list)
         state = after
         return result
     }
+
+    /// Text of so many bytes, and an entity with which it ends: to move all of it for that one costs as much as the rest.
+    private static func room(for bytes: Int) -> Int { bytes + bytes / 16 + 1 }
+
+    private var fullPiece: Int { Self.room(for: repository.store.environment.limits.pieceBytes) }
 
     private func take() throws(HoldfastError) -> State {
         let thread = hfplatform_thread_current()
@@ -111,7 +116,7 @@ public final class Cursor: Sendable {
         var piece = list
         var ranking = state.scan.plan.ranking
         let scan = try transaction.scan(repository.record.id, repository.check, state.scan) { plan in
-            piece = EntityList(expecting: expected)
+            piece = EntityList(expecting: expected, atMost: fullPiece)
             skipped = 0
             ranking = plan.ranking
             sorter =

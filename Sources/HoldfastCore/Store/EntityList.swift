@@ -16,8 +16,8 @@ public struct EntityList: Sendable {
     public private(set) var ids: [UInt8] = []
     public private(set) var items: [Item] = []
 
-    /// `bytes`: how much text there will be, as far as that is known.
-    public init(expecting bytes: Int = 0) { json = TextBlock(expecting: bytes) }
+    /// `bytes`: how much text there will be, as far as that is known, and no more than about `full`.
+    public init(expecting bytes: Int = 0, atMost full: Int = 0) { json = TextBlock(expecting: bytes, atMost: full) }
 
     public var count: Int { items.count }
 

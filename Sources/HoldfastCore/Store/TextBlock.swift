@@ -11,10 +11,12 @@ public final class TextBlock: @unchecked Sendable {
     @exclusivity(unchecked) public private(set) var count = 0
     /// How large the block is made at first, if anything is appended.
     private let expected: Int
+    /// How large it is made where it does not stay small.
+    private let full: Int
 
     private static let small = 64 << 10
 
-    init(expecting bytes: Int) { expected = bytes }
+    init(expecting bytes: Int, atMost full: Int = 0) { (expected, self.full) = (bytes, full) }
 
     deinit { free(start) }
 
@@ -22,7 +24,7 @@ public final class TextBlock: @unchecked Sendable {
     /// is never touched.
     private func reserve(_ bytes: Int) throws(HoldfastError) {
         if bytes < capacity { return }
-        let wanted = max(bytes + 1, capacity * (capacity < Self.small ? 4 : 2), expected)
+        let wanted = max(bytes + 1, capacity < Self.small ? capacity * 4 : max(capacity * 2, full), expected)
         try Memory.ask(for: wanted - capacity)
         guard let grown = realloc(start, wanted) else {
             throw HoldfastError(.noMemory, "no memory for a result of \(wanted) bytes")
