@@ -69,10 +69,12 @@ RUNTIME_NAMES := _swift_stdlib_getNameAlias _swift_stdlib_getScalarName
 # threads and the Swift runtime cannot. Its targets are optimised across their walls: counted in instructions, a
 # cached read costs a sixth less for it, and a commit is within 3 % of what it was as one module. What debuggers
 # want lies in a file beside it, in DWARF's version 4: valgrind 3.19 ends a program whose library has the next one.
-# Functions whose code came out the same are kept once (--icf=safe: only where nothing takes their address).
+# Each function lies in a section of its own: those that nothing calls are left out (--gc-sections), and those whose
+# code came out the same are kept once (--icf=safe: only where nothing takes their address).
 RELEASE = swift build -c release --scratch-path $(BUILD)/release-library \
     --explicit-target-dependency-import-check error --disable-local-rpath -Xswiftc -static-stdlib \
     -Xswiftc -cross-module-optimization -Xswiftc -dwarf-version=4 -Xcc -gdwarf-4 -Xcc -DHOLDFAST_OWN_RUNTIME \
+    -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections \
     -Xlinker --gc-sections -Xlinker --icf=safe $(foreach function,$(RUNTIME_LOCKS) $(RUNTIME_NAMES),-Xlinker --wrap=$(function))
 
 library: ## Builds .build/holdfast/libholdfast.so
