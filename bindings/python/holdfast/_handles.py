@@ -148,6 +148,10 @@ class Registry(Generic[T]):
         with self._lock:
             return self._objects.pop(token, None)
 
+    def tokens(self) -> list[int]:
+        """The tokens of all, in their order."""
+        return list(self._objects)
+
     def __len__(self) -> int:
         return len(self._objects)
 

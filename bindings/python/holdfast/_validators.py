@@ -2,13 +2,14 @@
 
 import ctypes
 import itertools
+import sys
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import errors
 from ._callbacks import native
 from ._codec import load
-from ._handles import call
+from ._handles import call, tokens
 from ._interrupts import is_interrupt
 from ._library import lib
 from ._plain import done
@@ -79,6 +80,7 @@ def _validate(
     transaction: Any, id: Any, id_length: int, entity: Any, length: int, token: int, out_error: Any
 ) -> int:
     """On the thread that commits; for an operation in the background, on the store's for operations."""
+    begun = next(tokens)
     try:
         validator = _validators[token]
         text = load(ctypes.string_at(entity, length)) if entity else None
@@ -90,6 +92,17 @@ def _validate(
         if is_interrupt(error):
             raise
         message = str(error).replace("\0", "").encode(errors="replace")
-        out_error[0] = lib.hf_error_create(HF_REFUSED, errors.refusals.keep(error), message)
+        code = errors.refusals.keep(error) if _is_told(token, begun) else 0
+        out_error[0] = lib.hf_error_create(HF_REFUSED, code, message)
         return HF_REFUSED
     return HF_OK
+
+
+def _is_told(token: int, begun: int) -> bool:
+    """Whether anybody can be told what this validator has just raised. On a thread of the library's, where no
+    call of Python's is below, only who has submitted something before it began, and not cancelled that."""
+    if sys._getframe(2).f_back is not None:
+        return True
+    validator = _validators.get(token)
+    store = None if validator is None else validator.store()
+    return store is None or store._events.is_anyone_told(begun)

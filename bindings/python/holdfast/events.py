@@ -8,6 +8,7 @@ Where event loops use the store, too, it hands each of them what is theirs; see 
 import asyncio
 import concurrent.futures
 import ctypes
+import itertools
 import logging
 import os
 import threading
@@ -250,9 +251,8 @@ class Loop(Protocol):
     def is_of(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Whether it is this one."""
 
-    @property
-    def in_flight(self) -> int:
-        """How many commits were handed over there whose ends were not told yet."""
+    #: What was handed over there and whose end was not told yet, by its token, in that order.
+    under_way: "dict[int, Any]"
 
     def is_told(self, token: int) -> bool:
         """Whether events with this token are for somebody there."""
@@ -291,7 +291,21 @@ class Events:
     @property
     def in_flight(self) -> int:
         """How many commits were handed over, by threads and loops, whose ends were not told yet."""
-        return len(self._submitted) + sum(loop.in_flight for loop in self.loops())
+        return len(self._submitted) + sum(len(loop.under_way) for loop in self.loops())
+
+    def is_anyone_told(self, token: int) -> bool:
+        """Whether the end of anything is awaited yet that was handed over before this token was given."""
+        for own in itertools.takewhile(token.__gt__, self._submitted.tokens()):
+            submission = self._submitted.find(own)
+            if submission is not None and not submission.future.done():
+                return True
+        for loop in self.loops():
+            for own in itertools.takewhile(token.__gt__, list(loop.under_way)):
+                future = loop.under_way.get(own)
+                # What was cancelled too late has its end told to its outcome.
+                if future is not None and not (future.done() and (future.outcome or future).done()):
+                    return True
+        return False
 
     @property
     def has_thread(self) -> bool:

@@ -1,6 +1,8 @@
 """What validators raise is kept until it arrives where it is told: nothing else is lost by that, or fails."""
 
 import gc
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -77,4 +79,31 @@ def test_a_refusal_that_the_same_request_answers_is_kept_no_longer(orders: Any) 
 
     before = len(refusals._kept)
     assert orders.store.transact(be_slower, idempotency_key=KEY, receipt=True)[1].replayed
+    assert len(refusals._kept) == before
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_the_refusal_of_an_operation_that_was_cancelled_is_not_kept(orders: Any, is_cancelled: bool) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def refuse_slowly(id: str, _: object) -> None:
+        if id == "slow":
+            begun.set()
+            goes_on.wait(60)
+            refuse()
+
+    before = len(refusals._kept)
+    orders.set_validator(refuse_slowly)
+    future = orders.deferred.save({"id": "slow"}).submit()
+    assert begun.wait(60)
+    if is_cancelled:
+        assert future.cancel()
+        while orders.store._events.in_flight:
+            time.sleep(0.001)
+    goes_on.set()
+    if not is_cancelled:
+        with pytest.raises(ValueError, match="mine"):
+            future.result(60)
+    # On the same thread of the library's, behind it.
+    orders.deferred.save({"id": "next"}).submit().result(60)
     assert len(refusals._kept) == before

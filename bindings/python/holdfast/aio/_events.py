@@ -218,7 +218,7 @@ class LoopEvents:
         self._events = (hf_event * LIMITS.loop_batch)()
         # Handed over, by the tokens that their events carry; and those that are not yet, because the library
         # would wait for a place, on the loop's thread, or because this turn of the loop has had its share.
-        self._under_way: dict[int, CommitFuture[Any]] = {}
+        self.under_way: dict[int, CommitFuture[Any]] = {}
         self._listeners: dict[int, Listener] = {}
         self._places = max_in_flight
         # At most so many of the places are taken by effects of controllers.
@@ -286,12 +286,7 @@ class LoopEvents:
 
     def is_told(self, token: int) -> bool:
         """Whether events with this token are for somebody here."""
-        return token in self._under_way or token in self._listeners
-
-    @property
-    def in_flight(self) -> int:
-        """How many commits were handed over here whose ends were not told yet."""
-        return len(self._under_way)
+        return token in self.under_way or token in self._listeners
 
     def hand_over(self, events: "Array[hf_event]") -> None:
         """Has the loop take these events. For the thread that takes them."""
@@ -341,18 +336,18 @@ class LoopEvents:
             if future.done():  # cancelled while it waited
                 continue
             token = next(tokens)
-            self._under_way[token] = future
+            self.under_way[token] = future
             try:
                 future._submission.hand_over(token)
                 future._submission.was_handed_over = True
             except errors.BusyError:
                 # Nobody here knows who holds the places, and when there is one.
-                del self._under_way[token]
+                del self.under_way[token]
                 self._waiting.appendleft(future)
                 self.loop.call_later(LIMITS.place_wait / 1000, self._hand_over)
                 break
             except BaseException as error:
-                del self._under_way[token]
+                del self.under_way[token]
                 future._fail(error)
                 if not isinstance(error, Exception):  # such as Ctrl-C: the loop's affair too
                     raise
@@ -408,7 +403,7 @@ class LoopEvents:
 
     def _tell(self, event: hf_event) -> None:
         token = event.user_data or 0
-        future = self._under_way.pop(token, None)
+        future = self.under_way.pop(token, None)
         if future is not None:
             future._complete(event)
             future._submission.let_go()
@@ -418,8 +413,8 @@ class LoopEvents:
 
     def _end(self) -> None:
         self.stop()
-        left = [*self._under_way.values(), *self._waiting]
-        self._under_way.clear()
+        left = [*self.under_way.values(), *self._waiting]
+        self.under_way.clear()
         self._waiting.clear()
         ended = errors.ClosedError("The store was closed before the commit ended.")
         for future in left:
