@@ -69,6 +69,9 @@ public struct Limits: Sendable, Equatable {
     public var checkedPiece = 256
     /// So often it is looked whether the last reader has gone, when a store closes. At 1 all the time.
     public var closingPoll = 1_000_000
+    /// The owner of a commit to a server whose deadline is nearer than this leaves it to the store's own thread. At 1 he leads
+    /// until the end.
+    public var leadingTime = 5_000_000_000
     /// How often the owner of a commit that is not synced yields before it sleeps. At 1 it soon sleeps.
     public var ownerYields = 16
     /// So many of the ids that were changed does a conflict name. At 1 the first.
@@ -335,6 +338,7 @@ extension Limits {
             ("checkPage", \.checkPage), ("checkedBytes", \.checkedBytes), ("batchTime", \.batchTime),
             ("batchBytes", \.batchBytes), ("batchCommits", \.batchCommits), ("turnInterval", \.turnInterval),
             ("foreignLock", \.foreignLock), ("ownerYields", \.ownerYields),
+            ("leadingTime", \.leadingTime),
             ("interruptSteps", \.interruptSteps), ("interruptStepBytes", \.interruptStepBytes),
             ("namedConflicts", \.namedConflicts), ("validationRounds", \.validationRounds),
             ("passedPlaces", \.passedPlaces),

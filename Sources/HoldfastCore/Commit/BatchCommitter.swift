@@ -138,12 +138,15 @@ final class BatchCommitter {
 
         fileprivate var write: Result<(transaction: any StorageWrite, reserves: Bool), HoldfastError>
         fileprivate var began: UInt64
+        /// Until when whoever leads waits.
+        fileprivate var deadline: UInt64
     }
 
     /// Begins the write transaction. This process has the write lock.
     func open(for needs: Needs) -> Opening {
         let began = environment.time.monotonicNanoseconds()
-        return Opening(write: Result { () throws(HoldfastError) in try begin(needs) }, began: began)
+        return Opening(
+            write: Result { () throws(HoldfastError) in try begin(needs) }, began: began, deadline: needs.deadline)
     }
 
     /// Ends the commits of the batch, in an order in which successes are in commit order, and answers those that are to be taken
@@ -153,7 +156,7 @@ final class BatchCommitter {
             if case .success((let transaction, _)) = opening.write { transaction.rollback() }
             return []
         }
-        let rest = commit(batch, opening.write)
+        let rest = commit(batch, in: opening)
         let nanoseconds = environment.time.monotonicNanoseconds() &- opening.began
         if nanoseconds > settings.slowBatchNanoseconds {
             notes.append(
@@ -188,14 +191,12 @@ final class BatchCommitter {
     // MARK: One write transaction
 
     /// Answers those that are to be taken again.
-    private func commit(
-        _ batch: [Commit], _ begun: Result<(transaction: any StorageWrite, reserves: Bool), HoldfastError>
-    ) -> [Commit] {
+    private func commit(_ batch: [Commit], in opening: Opening) -> [Commit] {
         let write: any StorageWrite
         let reserves: Bool
         let isDurable = batch.contains { $0.isDurable }
         do throws(HoldfastError) {
-            (write, reserves) = try begun.get()
+            (write, reserves) = try opening.write.get()
         } catch {
             for commit in batch { commit.end(.failure(brokenBy.map(refusal) ?? error)) }
             return []
@@ -248,11 +249,8 @@ final class BatchCommitter {
             try requireWanted()
             try write.apply(stored)
             try requireWanted()
-            // From here on nobody can say that his is not stored.
-            let left = storage.isRemote ? survivors.filter { !$0.commit.beginStoring() } : []
-            if !left.isEmpty {
+            if storage.isRemote, !beginStoring(survivors.map(\.commit), until: opening.deadline) {
                 write.rollback()
-                for (commit, _) in left { commit.end(.failure(Interrupt.cancelled)) }
                 return beginAnew(batch, from: lastBefore)
             }
             let outcome: WriteOutcome
@@ -301,7 +299,8 @@ final class BatchCommitter {
             if write.isOvertaken || error.status == .historyLost { return beginAnew(batch, from: lastBefore) }
             follower.lost()
             if error.commitState == .unknown { abandon(survivors.map(\.commit), after: error) }
-            return retryAlone(batch[..<validated].filter { !$0.isDone }, after: error) + batch[validated...]
+            let left = batch[..<validated].filter { !$0.isDone }
+            return retryAlone(left, after: error, until: opening.deadline) + batch[validated...]
         }
         storage.releaseWriteLock()
         storedHead = lastSequence
@@ -310,11 +309,28 @@ final class BatchCommitter {
         return Array(batch[validated...])
     }
 
-    /// Somebody else was faster: the validation counts for nothing, and nobody has seen the sequences that were given out.
+    /// Before a server gets them: from here on nobody can say that his is not stored. Ends those that nobody waits for any more,
+    /// and answers whether all are to be stored, and whoever leads still waits.
+    private func beginStoring(_ commits: [Commit], until deadline: UInt64) -> Bool {
+        let now = environment.time.monotonicNanoseconds()
+        var isWhole = now < deadline
+        for commit in commits {
+            let isLate = commit.isLate(now)
+            if !isLate && commit.beginStoring() { continue }
+            isWhole = false
+            commit.end(.failure(isLate ? CommitQueue.timedOut : Interrupt.cancelled))
+        }
+        return isWhole
+    }
+
+    /// The validation counts for nothing, since somebody else was faster or the batch is not whole any more, and nobody has seen
+    /// the sequences that were given out.
     private func beginAnew(_ batch: [Commit], from last: CommitSequence) -> [Commit] {
         follower.withdrawn()
         lastSequence = last
-        return batch.filter { !$0.isDone }
+        let rest = batch.filter { !$0.isDone }
+        for commit in rest { commit.endStoring() }
+        return rest
     }
 
     /// Begins the write transaction, and tells whether it must reserve sequences. A reservation must reach the disk
@@ -381,7 +397,8 @@ final class BatchCommitter {
     }
 
     /// After a storage error before COMMIT: those that the storage can take are taken. Answers those that are to be taken again.
-    private func retryAlone(_ batch: [Commit], after error: HoldfastError) -> [Commit] {
+    private func retryAlone(_ batch: [Commit], after error: HoldfastError, until deadline: UInt64) -> [Commit] {
+        for commit in batch { commit.endStoring() }
         if batch.count == 1 && error.commitState == .none {
             batch[0].end(.failure(error))
             return []
@@ -393,8 +410,14 @@ final class BatchCommitter {
                 rest.append(one)
                 continue
             }
-            let needs = Needs(commits: 1, isDurable: one.isDurable, advances: one.advances)
-            rest += commit([one], open(for: needs).write)
+            let needs = Needs(commits: 1, isDurable: one.isDurable, advances: one.advances, deadline: deadline)
+            let opening = open(for: needs)
+            // For this one a server may be there in time.
+            if opening.hasFailed && environment.time.monotonicNanoseconds() >= deadline {
+                rest.append(one)
+                continue
+            }
+            rest += commit([one], in: opening)
         }
         return rest
     }

@@ -25,6 +25,7 @@ extension CommitQueue {
             let seen = batches.number
             if commit.isDone { break }
             if let interrupt, withdraw(commit, interrupt) { break }
+            if mustLeave(commit) { leaveToOthers(commit) }
             if takeLead(for: commit) {
                 lead(for: commit)
                 // The receiver of diagnostics may have forked. In the child the queue is the parent's.
@@ -68,6 +69,13 @@ extension CommitQueue {
             try Interrupt.hear()
         }
         return try commit.outcome!.get()
+    }
+
+    /// Whether the owner is not to lead: where he left in the midst of a batch, for his deadline, the connection to the server
+    /// would go with him, and with it what others do.
+    private func mustLeave(_ commit: Commit) -> Bool {
+        guard isRemote, commit.ownerLeads, let deadline = commit.deadline else { return false }
+        return time.monotonicNanoseconds() &+ UInt64(limits.leadingTime) > deadline
     }
 
     /// For an owner who waits no longer for what a server holds up. Returns where that has just ended.

@@ -317,10 +317,7 @@ package final class CommitQueue: Sendable {
         if rest.isEmpty { return }
         state.withLock { state in
             state.waiting.insert(contentsOf: rest, at: 0)
-            for commit in rest {
-                commit.endStoring()
-                noteComing(commit, &state)
-            }
+            for commit in rest { noteComing(commit, &state) }
         }
         // Who watches the deadlines looks at those that wait, and may have looked when these did not.
         for commit in rest where commit.owner != nil {

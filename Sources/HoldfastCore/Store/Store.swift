@@ -10,7 +10,7 @@ internal import Synchronization
 public final class Store: Sendable {
     // What changes, and what guards it:
     //  - `ids`: its lock.
-    //  - `openTransactions`, `syncedHistory`, `hasToldLoss`: atomic.
+    //  - `openTransactions`, `toldHistory`: atomic.
     //  - Everything else is constant; what changes in its parts they guard themselves.
 
     public let url: String
@@ -34,9 +34,8 @@ public final class Store: Sendable {
     /// Whether the caller is one of its threads.
     var isOwnThread: Bool { parts.ownCurrentThread }
     let openTransactions = Atomic<Int>(0)
-    /// In which history of a server the last sync has ended, and whether a sync has told that this is to end.
-    private let syncedHistory = Atomic<UInt64>(0)
-    private let hasToldLoss = Atomic(false)
+    /// Of which history of a server, since it begins with a loss, a sync has told last.
+    private let toldHistory = Atomic<UInt64>(0)
     let closing: StoreClosing
     package var services: StoreServices { parts.services }
     var follower: CommitLogFollower { parts.follower }
@@ -219,13 +218,14 @@ public final class Store: Sendable {
 
     /// Makes everything committed before this call durable; tells once where a server has lost some of it since the last call.
     public func sync() throws(HoldfastError) {
+        let before = snapshots.history
         do throws(HoldfastError) { try makeDurable() } catch {
-            if error.status == .historyLost { hasToldLoss.store(true, ordering: .relaxed) }
+            // What it tells of is the end of the history before.
+            if error.status == .historyLost { _ = toldHistory.max(before + 1, ordering: .relaxed) }
             throw error
         }
         let history = snapshots.history
-        let isNew = syncedHistory.exchange(history, ordering: .relaxed) != history
-        guard isNew, !hasToldLoss.exchange(false, ordering: .relaxed) else { return }
+        guard toldHistory.max(history, ordering: .relaxed).oldValue < history else { return }
         throw HoldfastError(
             .historyLost,
             "the server of \(storage.location) has lost commits that it had acknowledged, since the store was synced last: what "

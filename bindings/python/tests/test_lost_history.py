@@ -368,6 +368,37 @@ def test_a_sync_tells_once_of_a_loss_that_others_have_found_before(copied: Copie
         store.sync()
 
 
+@pytest.mark.parametrize("is_main", [True, False])
+def test_a_sync_tells_of_each_loss_of_what_was_acknowledged_since_the_last(
+    copied: Copied, is_main: bool
+) -> None:
+    def lose_twice() -> None:
+        with holdfast.open(copied.url) as store:
+            songs = filled(store)
+            store.sync()
+            copied.copy()
+            songs.save({"id": "s3"})
+            copied.put_back()
+            with pytest.raises(holdfast.HistoryLostError):
+                store.sync()
+            copied.copy()
+            songs.save_many([{"id": "s5"}, {"id": "s6"}])
+            copied.put_back()
+            # By what does not tell of it.
+            deadline = time.monotonic() + 60
+            while songs.fetch("s5") is not None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            with pytest.raises(holdfast.HistoryLostError):
+                store.sync()
+            store.sync()
+
+    if is_main:
+        lose_twice()
+    else:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(lose_twice).result()
+
+
 def test_what_the_cache_of_a_server_has_not_got_is_a_miss(copied: Copied) -> None:
     with holdfast.open(copied.url) as store:
         filled(store)
