@@ -38,6 +38,10 @@ _ADVICE = (
     ("take events, wait, or raise max_in_flight", "wait, and run it again"),
     ('"expire_after_ms" needs', "--expire-after needs"),
     (r"the function that hf_interrupt_set_check was given said to end it", "run it again"),
+    (
+        "the function that hf_interrupt_set_check was given was asked while its call waits for a server, .*",
+        "a signal's handler used a store that waits for its server: run it again",
+    ),
     ('the option "fields" of an index', "the list of an index's paths"),
 )
 _OPTION = re.compile(r'(?:the )?option "(\w+)"(?: in the [a-z ]+ options)?|"(\w+)" in the find options')
