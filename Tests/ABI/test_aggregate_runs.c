@@ -309,7 +309,9 @@ static void an_aggregation_ends_where_its_thread_is_told_to(room r) {
             int asked = c.asked;
             for (int end_at = 1; end_at < asked; end_at += 1 + asked / 5) {
                 c = (check){.end_at = end_at};
-                expect(HF_CANCELLED, aggregate, r.things, t, pipelines[i], NULL, &out);
+                hf_status status = aggregate(r.things, t, pipelines[i], NULL, &out, NULL);
+                /* How often it is asked while it waits for a server is not the same each time. */
+                assert_int_equal(status, c.asked >= end_at ? HF_CANCELLED : HF_OK);
             }
             hf_interrupt_set_check(NULL, NULL);
             expect_ok(aggregate, r.things, t, pipelines[i], NULL, &out);
