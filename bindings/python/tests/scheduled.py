@@ -267,6 +267,12 @@ def run(server: Server, seed: int, tells: bool = False) -> Told:
         except AssertionError as error:
             world.faults.append(str(error))
         world.is_gated = False
+        stored = sum(
+            event.outcome is Outcome.DONE and event.kind in ("append", "claim", "free")
+            for event in history.events
+        )
+        if stored > world.kinds["compare"] + world.kinds["end"]:
+            world.faults.append(f"commits passed the gates unseen: {stored} of {dict(world.kinds)}")
         if not world.faults:
             for client in clients:
                 client.store.close()

@@ -2,12 +2,15 @@
 `make torture-postgresql` draws a thousand seeds."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scheduled import Event, History, Outcome, explained, judge
+from world import Link, World
 
 import holdfast
 
@@ -21,6 +24,21 @@ def test_in_whatever_order_commits_come_they_are_stored_once_or_not_and_told_tru
         [sys.executable, SCHEDULED, "8"], env=environment, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def message(letter: bytes, *parts: bytes) -> bytes:
+    body = b"".join(part + b"\0" for part in parts)
+    return letter + (len(body) + 4).to_bytes(4, "big") + body
+
+
+def test_the_world_knows_a_commit_by_its_name_once_it_was_prepared() -> None:
+    machine: Any = None
+    link = Link(machine, socket.socket(), socket.socket())
+    text = link.spell_out(message(b"P", b"one", b"WITH moved AS") + message(b"S"))
+    assert World._kind(link, text) == "compare"
+    named = message(b"B", b"", b"one") + message(b"E", b"") + message(b"S")
+    assert World._kind(link, named) is None
+    assert World._kind(link, link.spell_out(named)) == "compare"
 
 
 def event(kind: str, began: int, ended: float, outcome: str, found: str = "") -> Event:

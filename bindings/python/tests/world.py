@@ -43,6 +43,8 @@ class Link:
         self.machine, self.client, self.server = machine, client, server
         #: The number of the server's process.
         self.process = 0
+        #: What was prepared on it, by its name: from then on only that is said.
+        self.prepared: dict[bytes, bytes] = {}
         #: Whether it has the store's row, or waits for it.
         self.is_locked = False
         #: Of each request that the server has and has not answered: whether anybody waits for what it does.
@@ -52,6 +54,20 @@ class Link:
         #: Whether the server was told that this is the end, and has ended, too.
         self.has_ended = False
         self.is_over = False
+
+    def spell_out(self, data: bytes) -> bytes:
+        """Messages, and behind them the text of every statement that they name."""
+        texts = []
+        at = 0
+        while at + 5 <= len(data):
+            end = at + 1 + int.from_bytes(data[at + 1 : at + 5], "big")
+            parts = data[at + 5 : end].split(b"\0", 2)
+            if data[at : at + 1] == b"P":
+                self.prepared[parts[0]] = parts[1]
+            elif data[at : at + 1] == b"B":
+                texts.append(self.prepared.get(parts[1], b"") + b"\0")
+            at = end
+        return data + b"".join(texts)
 
     def deafen(self) -> None:
         self.is_deaf = True
@@ -165,6 +181,8 @@ class World:
         self.is_gated = False
         self.faults: list[str] = []
         self.fates: Counter[Fate] = Counter()
+        #: Of what kinds the requests were that came to a gate.
+        self.kinds: Counter[str] = Counter()
         self.trace: list[str] = []
         self._tells = tells
         self.machines = [Machine(self, number) for number in range(machines)]
@@ -191,7 +209,8 @@ class World:
         for message in messages(link.client, has_letters=False):
             parts.append(message)
             if is_first or message[:1] in b"SXQp":
-                self._hand_over(link, b"".join(parts))
+                data = b"".join(parts)
+                self._hand_over(link, data, data if is_first else link.spell_out(data))
                 parts = []
             is_first = False
         # What comes late needs the connection still.
@@ -218,11 +237,11 @@ class World:
             link.is_over = True
             self.changed.notify_all()
 
-    def _hand_over(self, link: Link, data: bytes) -> None:
-        kind = self._kind(link, data)
+    def _hand_over(self, link: Link, data: bytes, text: bytes) -> None:
+        kind = self._kind(link, text)
         if kind is None or not self.is_gated:
             # Others may wait for the lock that it lets go of.
-            return self._send(link, data, b"ROLLBACK\0" in data)
+            return self._send(link, data, b"ROLLBACK\0" in text)
         request = Request(link, kind, data)
         with self.changed:
             self.gates.append(request)
@@ -231,18 +250,18 @@ class World:
         request.is_disposed.wait()
 
     @staticmethod
-    def _kind(link: Link, data: bytes) -> Optional[str]:
+    def _kind(link: Link, text: bytes) -> Optional[str]:
         """What has to do with a commit; None for what machines ask beside that, whenever they like."""
-        if b"moved AS" in data:
+        if b"moved AS" in text:
             return "compare"
-        if b"FOR UPDATE OF s" in data:
+        if b"FOR UPDATE OF s" in text:
             link.is_locked = True
             return "lock"
         if link.is_locked:
-            link.is_locked = b"COMMIT\0" not in data and b"ROLLBACK\0" not in data
+            link.is_locked = b"COMMIT\0" not in text and b"ROLLBACK\0" not in text
             # Nobody waits for that.
-            return None if b"ROLLBACK\0" in data else "end" if b"COMMIT\0" in data else "locked"
-        return "judge" if b"READ ONLY\0" in data and b"COMMIT\0" in data else None
+            return None if b"ROLLBACK\0" in text else "end" if b"COMMIT\0" in text else "locked"
+        return "judge" if b"READ ONLY\0" in text and b"COMMIT\0" in text else None
 
     def _send(self, link: Link, data: bytes, is_waited_for: bool = True) -> None:
         with self.changed:
@@ -256,6 +275,7 @@ class World:
     def dispose(self, request: Request, fate: Fate) -> None:
         link = request.link
         self.fates[fate] += 1
+        self.kinds[request.kind] += 1
         self.tell(f"  {link.machine}: {request.kind} {fate.value}")
         with self.changed:
             self.gates.remove(request)
