@@ -176,11 +176,16 @@ test-abi: library $(addprefix $(BUILD)/abi/,$(ABI_TESTS)) ## The C contract, aga
 	done; \
 	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
 
-$(BUILD)/abi/%: Tests/ABI/%.c $(ABI_SHARED) $(wildcard Tests/ABI/*.h) include/holdfast.h $(HEADERS) \
-    $(TEST_HEADERS)
+ABI_FLAGS := -std=c99 -O1 $(C_TEST_FLAGS) -DHOLDFAST_VERSION='"$(VERSION)"'
+ABI_HEADERS := $(wildcard Tests/ABI/*.h) include/holdfast.h $(HEADERS) $(TEST_HEADERS)
+
+$(BUILD)/abi/%: Tests/ABI/%.c $(BUILD)/abi/shared.o $(ABI_HEADERS)
+	$(CC) $(ABI_FLAGS) $< $(BUILD)/abi/shared.o -o $@ $(LINKED) -lcmocka -ljansson -pthread
+
+# What all of them share, compiled once.
+$(BUILD)/abi/shared.o: $(ABI_SHARED) $(ABI_HEADERS)
 	@mkdir -p $(BUILD)/abi
-	$(CC) -std=c99 -O1 $(C_TEST_FLAGS) -DHOLDFAST_VERSION='"$(VERSION)"' $< $(ABI_SHARED) -o $@ \
-	    $(LINKED) -lcmocka -ljansson -pthread
+	$(CC) $(ABI_FLAGS) -r -nostdlib $(ABI_SHARED) -o $@
 
 # What a program does that was written for a file. Its parts in Swift and Python belong to test-swift and test-python.
 # Not of them: what looks into files, and what takes a server minutes.
