@@ -221,6 +221,11 @@ if Context.environment["HOLDFAST_TEST_LIBRARIES"] != nil {
     package.products.append(.library(name: "SwiftProvider", type: .dynamic, targets: ["SwiftProvider"]))
 }
 
+// Some of the tests, without the others and what only those need: the Makefile says which.
+if let tests = Context.environment["HOLDFAST_TESTS"]?.split(separator: " ") {
+    package.targets.removeAll { target in target.type == .test && !tests.contains { $0 == target.name } }
+}
+
 for target in package.targets where target.type != .system {
     var settings = target.swiftSettings ?? []
     settings += [
