@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized)
 struct SimulationTests {
     static let seeds: [UInt64] =
-        if let one = number(from: "HOLDFAST_SEED") { [one] } else { Seeds.of(number(from: "HOLDFAST_SEEDS") ?? 200) }
+        if let one = number(from: "HOLDFAST_SEED") { [one] } else { Seeds.of(number(from: "HOLDFAST_SEEDS") ?? 100) }
 
     @Test(arguments: seeds)
     func `whatever fails and whoever interrupts, the promises hold`(seed: UInt64) async throws {
