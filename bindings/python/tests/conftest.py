@@ -179,6 +179,13 @@ def store(open_store: Callable[..., holdfast.Store]) -> holdfast.Store:
 
 
 @pytest.fixture
+def stores(tmp_path: Path) -> "Iterator[list[holdfast.Store]]":
+    """One in memory and one in a file: both are asked what takes longer to draw and to expect than to ask."""
+    with holdfast.open("memory:") as memory, holdfast.open(tmp_path / "store.db") as file:
+        yield [memory, file]
+
+
+@pytest.fixture
 def songs(store: holdfast.Store) -> "holdfast.Repository[dict[str, Any]]":
     return store.repository("songs")
 

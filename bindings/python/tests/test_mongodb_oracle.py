@@ -86,11 +86,20 @@ def documents(store: holdfast.Store) -> holdfast.Repository[dict[str, Any]]:
     return store.repository("documents", key="_id")
 
 
-def fill(documents: holdfast.Repository[dict[str, Any]], oracle: Any, contents: list[dict[str, Any]]) -> None:
+Everywhere = list[holdfast.Repository[dict[str, Any]]]
+
+
+@pytest.fixture
+def everywhere(stores: list[holdfast.Store]) -> Everywhere:
+    return [store.repository("documents", key="_id") for store in stores]
+
+
+def fill(everywhere: Everywhere, oracle: Any, contents: list[dict[str, Any]]) -> None:
     numbered = [{"_id": str(index), **content} for index, content in enumerate(contents)]
-    with documents.store.transaction():
-        documents.delete_all()
-        documents.save_many(numbered)
+    for documents in everywhere:
+        with documents.store.transaction():
+            documents.delete_all()
+            documents.save_many(numbered)
     oracle.delete_many({})
     oracle.insert_many([dict(document) for document in numbered])
 
@@ -104,12 +113,13 @@ MANY = settings(
 
 @MANY
 @given(contents=DOCUMENTS, filter=CONDITIONS)
-def test_the_same_entities_match(documents: Any, oracle: Any, contents: Any, filter: Any) -> None:
-    fill(documents, oracle, contents)
+def test_the_same_entities_match(everywhere: Everywhere, oracle: Any, contents: Any, filter: Any) -> None:
+    fill(everywhere, oracle, contents)
     expected = sorted(document["_id"] for document in oracle.find(filter))
-    assert [document["_id"] for document in documents.find(filter)] == expected
-    assert documents.count(filter) == len(expected)
-    assert documents.exists(filter) == bool(expected)
+    for documents in everywhere:
+        assert [document["_id"] for document in documents.find(filter)] == expected
+        assert documents.count(filter) == len(expected)
+        assert documents.exists(filter) == bool(expected)
 
 
 @MANY
@@ -121,23 +131,25 @@ def test_the_same_entities_match(documents: Any, oracle: Any, contents: Any, fil
     limit=st.integers(0, 5),
 )
 def test_the_order_is_the_same(
-    documents: Any, oracle: Any, contents: Any, path: str, direction: int, skip: int, limit: int
+    everywhere: Everywhere, oracle: Any, contents: Any, path: str, direction: int, skip: int, limit: int
 ) -> None:
-    fill(documents, oracle, contents)
+    fill(everywhere, oracle, contents)
     expected = [document["_id"] for document in oracle.find().sort([(path, direction), ("_id", direction)])]
-    found = documents.find(sort={path: direction}, skip=skip, limit=limit)
-    assert [document["_id"] for document in found] == expected[skip : skip + limit if limit else None]
+    for documents in everywhere:
+        found = documents.find(sort={path: direction}, skip=skip, limit=limit)
+        assert [document["_id"] for document in found] == expected[skip : skip + limit if limit else None]
 
 
 @MANY
 @given(contents=DOCUMENTS, path=NAMES)
-def test_distinct_values_are_the_same(documents: Any, oracle: Any, contents: Any, path: str) -> None:
-    fill(documents, oracle, contents)
+def test_distinct_values_are_the_same(everywhere: Everywhere, oracle: Any, contents: Any, path: str) -> None:
+    fill(everywhere, oracle, contents)
     once = []
     for value in oracle.distinct(path):
         if not once or value != once[-1] or isinstance(value, bool) != isinstance(once[-1], bool):
             once.append(value)
-    assert documents.distinct(path) == once
+    for documents in everywhere:
+        assert documents.distinct(path) == once
 
 
 @pytest.mark.parametrize(
