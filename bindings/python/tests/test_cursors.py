@@ -179,8 +179,8 @@ def test_wherever_a_handler_raises_in_a_cursor_no_more_than_one_entity_is_lost(s
 
 @pytest.fixture
 def collected_in_silence() -> Iterator[None]:
-    """Nobody in Python hears of garbage collections, as Hypothesis does: what a signal's handler raised in the
-    midst of that would get lost, with a warning."""
+    """Nobody in Python hears of garbage collections, as Hypothesis does: what a signal's handler raised in
+    the midst of that would get lost, with a warning."""
     hearing = gc.callbacks[:]
     gc.callbacks.clear()
     yield
