@@ -38,9 +38,11 @@ C_FILES = $(shell find include Sources Tests bindings packaging -name '*.[ch]' -
 ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c members.c scene.c shelf.c state_table.c \
     every_function.c)
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
-TEST_PARTS := test-python test-swift test-torture-short test-races test-abi test-thread-sanitizer test-benchmarks test-hosts \
-    test-package test-site test-postgresql test-fuzz-short test-swift-provider test-simulator test-mutants test-growth \
-    test-install test-symbols test-contract test-payload test-headers
+TEST_PARTS := test-python test-swift test-races test-thread-sanitizer test-benchmarks test-package test-hosts test-site \
+    test-fuzz-short test-swift-provider test-distribution test-simulator test-growth test-payload test-install test-contract \
+    test-headers test-mutants test-symbols
+# They mostly wait: they run beside the others, one after the other.
+WAITING_TEST_PARTS := test-abi test-torture-short test-postgresql
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
@@ -51,7 +53,7 @@ export HOLDFAST_LIBRARY := $(LIBRARY)
 
 .NOTPARALLEL:
 .PHONY: help library install uninstall dependencies demo demo-dependencies demo-c demo-python demo-swift test $(TEST_PARTS) \
-    thread-sanitizer soak-python torture-postgresql aggregation-memory site documentation lint format clean
+    $(WAITING_TEST_PARTS) thread-sanitizer soak-python torture-postgresql aggregation-memory site documentation lint format clean
 
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -157,7 +159,7 @@ demo-swift:
 
 # What two parts would build or install in the same place comes first. The longest parts begin first.
 test: dependencies library $(VENV)/tools $(VENV)/site $(VENV)/lmdb ## Runs every test; says at the end which parts failed, and why
-	Tests/Parts/run.sh "$(BUILD)/test" $(TEST_PARTS)
+	Tests/Parts/run.sh "$(BUILD)/test" $(TEST_PARTS) beside $(WAITING_TEST_PARTS)
 
 test-headers: ## Each header alone, C99 and C++17, with every compiler here
 	Tests/Headers/check.sh

@@ -3,8 +3,6 @@ DIST := $(BUILD)/dist
 PACKAGING := $(BUILD)/packaging
 dist-python dist-debian dist-tarball: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 
-TEST_PARTS += test-distribution
-
 .PHONY: dist dist-python dist-debian dist-tarball runtime-wrapped test-distribution test-packages
 
 dist: dist-python dist-debian dist-tarball ## Builds what is handed out into .build/dist

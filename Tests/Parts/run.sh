@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Usage: run.sh FOLDER PART ... Runs the parts of `make test`, two at a time: most of them wait for servers, kills and
-# timers, or have one thread. What a part prints goes into FOLDER, and is shown once the part has ended, so that no
-# two are mixed. Says at the end which have failed, and why. The library must have been built: no part builds it again
-# while another has it loaded.
+# Usage: run.sh FOLDER PART ... [beside PART ...] Runs the parts of `make test`, two at a time, for most of them have one
+# thread; and beside those, one after the other, the parts that mostly wait for servers, kills and timers. What a part
+# prints goes into FOLDER, and is shown once the part has ended, so that no two are mixed. Says at the end which have
+# failed, and why. The library must have been built: no part builds it again while another has it loaded.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -30,10 +30,25 @@ run() {
 }
 export -f run
 
-printf '%s\n' "$@" | xargs --max-procs=2 -I PART bash -c 'run PART'
+busy=() waiting=()
+while [ $# -gt 0 ] && [ "$1" != beside ]; do
+    busy+=("$1")
+    shift
+done
+[ $# -eq 0 ] || waiting=("${@:2}")
+
+# By xargs, and not in the background, where a shell has what it starts ignore Ctrl-C.
+lane() {
+    local count=$1
+    shift
+    printf '%s\n' "$@" | xargs --no-run-if-empty --max-procs="$count" -I PART bash -c 'run PART'
+}
+export -f lane
+printf '%s\n' "2 ${busy[*]}" "1 ${waiting[*]}" | xargs --max-procs=2 -I LANE bash -c 'lane LANE'
 
 failed=()
-for part in "$@"; do
+parts=("${busy[@]}" "${waiting[@]}")
+for part in "${parts[@]}"; do
     if [ -e "$FOLDER/$part.failed" ]; then
         failed+=("$part")
         echo "=== $part ended with"
@@ -46,4 +61,4 @@ if [ "${#failed[@]}" -gt 0 ]; then
     echo "FAILED: ${failed[*]}"
     exit 1
 fi
-echo "All parts passed: $*"
+echo "All parts passed: ${parts[*]}"
