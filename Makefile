@@ -46,6 +46,8 @@ WAITING_TEST_PARTS := test-abi test-torture-short test-postgresql
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
+# Whatever is said outside: the many programs that tests start would compile all of the package each time.
+export PYTHONDONTWRITEBYTECODE :=
 # The package has libraries that only the tests want.
 export HOLDFAST_TEST_LIBRARIES := 1
 # Where the Python package finds the library to load or to bundle.
