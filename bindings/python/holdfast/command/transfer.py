@@ -53,7 +53,7 @@ def export(
         shown = not (to_output and sys.stdout.isatty())
         with progress(session, "Exporting", total=total, shown=shown) as tell:
             report = opened.export_lines(
-                click.get_binary_stream("stdout") if to_output else target,
+                sys.stdout.buffer if to_output else target,
                 repositories=repositories or None,
                 resume=resume,
                 damaged=damaged,
