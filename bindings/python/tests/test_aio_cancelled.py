@@ -16,6 +16,7 @@ from programs import start_program
 import holdfast
 import holdfast.aio
 from holdfast._limits import LIMITS
+from holdfast.aio._events import LoopEvents
 
 Runner = Callable[..., Any]
 
@@ -319,6 +320,44 @@ async def test_a_function_that_is_cancelled_before_its_commit_is_told_what_becam
                 await store.transact(body)
         with pytest.raises(holdfast.CancelledError):
             await timed_out.value.__cause__.outcome  # type: ignore[union-attr]
+        assert await songs.count() == 0
+
+
+@pytest.mark.parametrize("door", ["transact", "block", "operation", "submit", "part", "savepoint"])
+async def test_who_is_cancelled_as_a_call_in_its_transaction_ends_is_told_that_nothing_is_stored(
+    run: Runner, door: str, engine: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks: list[asyncio.Task[Any]] = []
+    submit = LoopEvents.submit
+
+    def submit_one_that_cancels(events: LoopEvents, submission: Any) -> Any:
+        future = submit(events, submission)
+        future.add_done_callback(lambda _: [task.cancel() for task in tasks])  # before it hears of the end
+        return future
+
+    monkeypatch.setattr(LoopEvents, "submit", submit_one_that_cancels)
+    async with holdfast.aio.open("memory:" if engine == "memory" else path) as store:
+        songs = store.repository("songs")
+
+        async def body() -> None:
+            tasks.append(asyncio.current_task())  # type: ignore[arg-type]
+            await songs.save({"id": "a"})
+
+        async def block() -> None:
+            async with store.transaction() if door in ("block", "part") else store.savepoint():
+                await body()
+
+        async with store.transaction() if door in ("part", "savepoint") else contextlib.nullcontext():
+            calls: dict[str, Callable[[], Any]] = {
+                "transact": lambda: store.transact(body),
+                "operation": store.operation(body).perform,
+                "submit": lambda: store.submit(body),
+            }
+            with pytest.raises(asyncio.CancelledError) as caught:
+                await asyncio.ensure_future(calls.get(door, block)())
+            tasks.clear()
+        with pytest.raises(holdfast.CancelledError):
+            await caught.value.outcome  # type: ignore[attr-defined]
         assert await songs.count() == 0
 
 

@@ -26,7 +26,7 @@ from ..store import Store as BlockingStore
 from ..store import open as blocking_open
 from ..transaction import begun, open_transaction
 from . import transaction as transactions
-from ._events import events_of, in_thread, withdrawn
+from ._events import events_of, in_thread
 from .maintenance import Maintenance
 from .operation import Operation, operation
 from .preferences import Preferences
@@ -342,7 +342,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                             return replay(used)
                         raise gave_up(error, attempt) from error
                 except asyncio.CancelledError as cancelled:
-                    transactions.note_outcome(cancelled)
+                    transactions.note_withdrawn(cancelled)
                     raise
                 finally:
                     # Its place in the line goes with it.
@@ -367,7 +367,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
             return future._receipt_text if await future is None else b""
         except asyncio.CancelledError as error:
             # It stores nothing, whatever becomes of it.
-            error.outcome = withdrawn(asyncio.get_running_loop())  # type: ignore[attr-defined]
+            transactions.note_withdrawn(error)
             raise
 
     async def _of_the_faster(self, given: Mapping[str, Any]) -> bytes:

@@ -80,6 +80,7 @@ class Transaction(TransactionHandle):
                 yield
             await self._turn.acquire()
         except BaseException as error:  # also who is cancelled in its wait
+            self._note_withdrawn(error)
             with errors.secondary_to(error):
                 async with self._surely_its_turn():
                     self._end_part(number, False)
@@ -113,8 +114,7 @@ class Transaction(TransactionHandle):
 
     async def __aexit__(self, kind: Any, error: Optional[BaseException], traceback: Any) -> None:
         self._leave()
-        if not self._settled:
-            note_outcome(error)
+        self._note_withdrawn(error)
         try:
             if error is None and not self._settled:
                 await self.commit()
@@ -125,6 +125,11 @@ class Transaction(TransactionHandle):
             if error is not None and not self._settled:
                 with errors.secondary_to(error):
                     await self.rollback()
+
+    def _note_withdrawn(self, error: Optional[BaseException]) -> None:
+        """Before what was done goes back."""
+        if not self._settled:
+            note_withdrawn(error)
 
     def let_go(self) -> None:
         """Frees it: it is not going to be used any more."""
@@ -158,9 +163,10 @@ def awaited(transaction: Any) -> Optional[Transaction]:
     )
 
 
-def note_outcome(error: Optional[BaseException]) -> None:
-    """Who was cancelled before anything was to be stored is told so, as who was in a commit is."""
-    if isinstance(error, asyncio.CancelledError) and not hasattr(error, "outcome"):
+def note_withdrawn(error: Optional[BaseException]) -> None:
+    """Who was cancelled before anything was to be stored is told so, and not what became of the call that it
+    waited for, which goes back with the rest."""
+    if isinstance(error, asyncio.CancelledError):
         error.outcome = withdrawn(asyncio.get_running_loop())  # type: ignore[attr-defined]
 
 
@@ -220,6 +226,7 @@ async def savepoint(transaction: Optional[Transaction]) -> AsyncIterator[int]:
         with contextlib.suppress(errors.InvalidArgumentError, errors.InvalidStateError, errors.ClosedError):
             await transaction.release(number)
     except BaseException as error:
+        transaction._note_withdrawn(error)
         with errors.secondary_to(error):
             await transaction.rollback_to(number)
         raise
