@@ -42,7 +42,7 @@ export type Status =
   | "CONFLICT"
   /** The queue is full, or another process or program does not let go of the store. Retryable. */
   | "BUSY"
-  /** The time allowed has passed: for a commit, which was withdrawn, so that nothing was stored; or, without an error object, for a wait, and then what was waited for goes on. */
+  /** The time allowed has passed: for a commit, which was withdrawn, so that nothing was stored; or for a wait, and then what was waited for goes on. From hf_store_close it comes without an error object. */
   | "TIMEOUT"
   /** The commit was withdrawn by its owner while it was queued, or the call ended by what a host's function said: progress, or the check of interrupt.h, for which any call may answer it. Nothing was done. */
   | "CANCELLED"

@@ -42,8 +42,9 @@
  * name. A commit from before is told under the name from before, as long as the log has it.
  *
  * Of this process's commits every form is known. Of others' the log has the ids alone: the new form is known
- * where the entity was not changed again since, and the later change brings it otherwise. What needs a
- * former form to be decided ("filter", "fields") and cannot have it is told rather than kept back.
+ * where the entity was not changed again since, and the later change brings it otherwise; no before-image
+ * is, and what was inserted or updated is "put". What needs a former form to be decided ("filter", "fields")
+ * and cannot have it is told rather than kept back: who acts upon it looks at the form itself.
  *
  * A stream that begins in the past is told from the log. So is a consumer that does not keep up: where more
  * than 10,000 changes, or 16 MiB, wait for it. Then forms are known as of another process's commits, and its
@@ -101,7 +102,8 @@ typedef struct hf_stream hf_stream;
  *
  *   "repository": "songs"     only of this one
  *   "id": "s1"                only of this entity; with "repository"
- *   "filter": {…}             only of entities that match before or after; with "repository"
+ *   "filter": {…}             only of entities that match before or after, and those of which that is not
+ *                             known (see above); with "repository"
  *   "fields": ["plays"]       only updates of what one of these paths leads to; with "repository"
  *   "old": true               with the former form of entities (default false)
  *   "entities": false         without entities: ids alone (default true)

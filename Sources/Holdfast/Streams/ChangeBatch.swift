@@ -76,9 +76,11 @@ public struct EntityChange: Sendable, Hashable {
     public var id: String
     /// What was done.
     public var operation: Operation
-    /// Its new form as JSON; nil of a deleted one, and where it is not known or was not asked for.
+    /// Its new form as JSON; nil of a deleted one, and where it is not known or was not asked for. Of a commit of another
+    /// process, or from the store's log, it is not known where a later commit has changed or deleted it.
     public var entity: Data?
-    /// Its form before as JSON; nil of a new one, and where it is not known or was not asked for.
+    /// Its form before as JSON; nil of a new one, and where it is not known or was not asked for. Of a commit of another
+    /// process, or from the store's log, it is never known.
     public var old: Data?
     /// The new name of a repository that was renamed.
     public var newName: String?

@@ -78,8 +78,10 @@ extension Store {
     /// What is committed in one repository, which must be there (`.notFound`).
     /// - Parameters:
     ///   - repository: The repository.
-    ///   - filter: Only of entities that match before or after.
-    ///   - fields: Updates only where one of these dotted paths leads to another value; empty: every update.
+    ///   - filter: Only of entities that match before or after. Of other processes' commits, and of those from the store's
+    ///     log, no form from before is known, and not each new one: what cannot be decided is told, whether it matches or not.
+    ///   - fields: Updates only where one of these dotted paths leads to another value; empty: every update. Otherwise as
+    ///     `filter`.
     ///   - position: As of the other `changes`.
     ///   - durable: As of the other `changes`.
     ///   - options: What is told of a change.

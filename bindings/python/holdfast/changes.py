@@ -20,7 +20,13 @@ def loader_of(decode: Decode) -> Load:
 
 @dataclass(frozen=True)
 class EntityChange(Generic[T]):
-    """What a commit did to one entity, or to a repository as a whole."""
+    """What a commit did to one entity, or to a repository as a whole.
+
+    Of this process's commits all is known, as long as the consumer keeps up. What is told from the store's
+    log (the commits of other processes, and those behind `since`, behind what was acknowledged, and of a
+    batch that is `behind`) is "put" instead of "insert" and "update", has no `old`, and an `entity` where
+    that was neither changed nor deleted since: a later change tells of it then.
+    """
 
     repository: str
     #: Empty where it was dropped or renamed.
@@ -28,10 +34,11 @@ class EntityChange(Generic[T]):
     #: "insert", "update" or "delete"; "put" where it is not known which of the first two. "drop" where the
     #: repository was dropped with all its entities, "rename" where it has another name from then on.
     operation: str
-    #: The new form. None where it is deleted, not known or not asked for; a CorruptError where it is not one
-    #: of the repository's class.
+    #: The new form. None where it was deleted, by this commit or a later one, where a later one has another,
+    #: or where it was not asked for; a CorruptError where it is not one of the repository's class.
     entity: Optional[T]
-    #: The former form, as `entity`.
+    #: The former form. None of a new one, where it is not known, which it never is from the log, or where it
+    #: was not asked for; a CorruptError as `entity`.
     old: Optional[T]
     #: The new name, of "rename".
     new_name: Optional[str] = None

@@ -351,6 +351,10 @@ class StoreStreams(Blocking, StoreHistory):
         match before or after; `fields` the paths one of which must lead to another value in an update. With
         `old` changes have the entities' former forms; without `entities` they have ids alone. Raises
         CursorLostError where the log no longer reaches back to `since`.
+
+        Of other processes' commits, and of those from the log, no former form is known, and not each new one
+        (see `EntityChange`): what `filter` and `fields` then cannot decide is told, whether it matches or
+        not. Look at each change yourself.
         """
         return _change_stream(self, change_options(repository, **options), as_members)
 
@@ -363,9 +367,9 @@ class StoreStreams(Blocking, StoreHistory):
         another process under the same name hears everything, too.
 
         The first time, which is noted, and where the log no longer has its place, it begins behind `since`;
-        without that the first time with the next commit. Other options: see `changes`. Raises
-        InvalidStateError where one of this name is open in this process, and CursorLostError: open it again
-        with the error's `position` as `since`.
+        without that the first time with the next commit. Other options, and of which changes they cannot
+        decide: see `changes`. Raises InvalidStateError where one of this name is open in this process, and
+        CursorLostError: open it again with the error's `position` as `since`.
         """
         return _change_stream(self, {**change_options(repository, **options), "durable": name}, as_members)
 

@@ -44,7 +44,7 @@ impl Status {
     pub const CONFLICT: Status = Status(30);
     /// The queue is full, or another process or program does not let go of the store. Retryable.
     pub const BUSY: Status = Status(31);
-    /// The time allowed has passed: for a commit, which was withdrawn, so that nothing was stored; or, without an error object, for a wait, and then what was waited for goes on.
+    /// The time allowed has passed: for a commit, which was withdrawn, so that nothing was stored; or for a wait, and then what was waited for goes on. From hf_store_close it comes without an error object.
     pub const TIMEOUT: Status = Status(32);
     /// The commit was withdrawn by its owner while it was queued, or the call ended by what a host's function said: progress, or the check of interrupt.h, for which any call may answer it. Nothing was done.
     pub const CANCELLED: Status = Status(33);
