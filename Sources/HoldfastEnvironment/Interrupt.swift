@@ -22,7 +22,6 @@ public enum Interrupt {
         thread.pointee.user_data = userData
         thread.pointee.interval = UInt64((try? Limits.ofProcess.get())?.interruptInterval ?? Limits().interruptInterval)
         thread.pointee.due = 0
-        thread.pointee.is_ending = false
     }
 
     /// Whether the calling thread is to be asked at all. Costs a read.
@@ -46,14 +45,6 @@ public enum Interrupt {
         hfplatform_interrupt_set_inside(true)
         defer { hfplatform_interrupt_set_inside(false) }
         try look()
-    }
-
-    /// Where the answer was that the call is to end, and what was asked cannot tell: the next question has that answer, or
-    /// `hearPutOff`, by which what goes on in its place begins.
-    package static func putOff() { hfplatform_thread_interrupt().pointee.is_ending = true }
-
-    package static func hearPutOff() throws(HoldfastError) {
-        if isWanted, hfplatform_thread_interrupt().pointee.is_ending { try look() }
     }
 
     /// Whether this thread is just asked, and holds locks meanwhile. Costs a read.
@@ -96,10 +87,6 @@ public enum Interrupt {
         let time = SystemTime()
         let thread = hfplatform_thread_interrupt().unsafelyUnwrapped
         let began = time.monotonicNanoseconds()
-        if thread.pointee.is_ending {
-            thread.pointee.is_ending = false
-            return true
-        }
         guard began >= thread.pointee.due, let ask = thread.pointee.ask else { return false }
         let epoch = processEpoch()
         // What it calls is not asked again.

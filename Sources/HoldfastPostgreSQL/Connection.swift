@@ -109,7 +109,10 @@ final class Connection: @unchecked Sendable {
         let begun = now()
         let deadline = min(last, begun &+ (last > begun ? last - begun : 0) / UInt64(max(1, known.count - first)))
         var descriptor: Int32 = -1
+        let epoch = processEpoch()
         func give(_ error: HoldfastError) -> HoldfastError {
+            // As in `close`.
+            if processEpoch() != epoch { return error }
             hfplatform_forget_unshared(descriptor)
             library.finish(connection)
             return error
@@ -181,7 +184,6 @@ final class Connection: @unchecked Sendable {
     /// transaction the caller rolls back then.
     @discardableResult
     func run(_ statements: [Statement], _ doing: String) throws(HoldfastError) -> [Rows] {
-        try Interrupt.hearPutOff()
         guard let frame else { return try exchange(statements, doing) }
         isInTransaction = true
         let rows = try exchange(frame.before + statements + frame.after, doing)
@@ -356,23 +358,28 @@ final class Connection: @unchecked Sendable {
 
     /// Has whoever waits for the server fail soon. Any thread.
     func interrupt() {
+        if isForeign { return }
         handle.withLock { handle in if handle != nil { _ = shutdown(descriptor, Int32(SHUT_RDWR)) } }
     }
 
     func close() {
+        isLost = true
+        if isForeign { return }
         let open = handle.withLock { handle in
             defer { handle = nil }
             return handle
         }
-        isLost = true
-        // In a forked child the connection is the parent's: the descriptor is closed already, and to say good-bye would
-        // end the parent's session.
-        guard let open, epoch == processEpoch() else { return }
+        guard let open else { return }
         hfplatform_forget_unshared(descriptor)
         library.finish(open)
     }
 
+    /// In a forked child the connection is the parent's: the descriptor is closed already, its number may be another file's, and
+    /// to say good-bye would end the parent's session.
+    private var isForeign: Bool { processEpoch() != epoch }
+
     private func requireOpen() throws(HoldfastError) {
+        if isForeign { throw HoldfastError.forked }
         if isLost { throw ServerError.lost("it was closed", place) }
     }
 

@@ -27,6 +27,7 @@ final class ConnectionPool: Sendable {
     }
 
     private let url: ServerURL
+    private let process = processEpoch()
     private let environment: Environment
     private let limit: Int
     private let patience: UInt64
@@ -72,13 +73,19 @@ final class ConnectionPool: Sendable {
 
     // MARK: Lending
 
+    /// Whether this is a child that was forked in the middle of a call, where the host was asked whether to wait on: it has none
+    /// of the connections, and others of the parent's threads may have had the locks.
+    var isForeign: Bool { processEpoch() != process }
+
+    private func requireSameProcess() throws(HoldfastError) { if isForeign { throw HoldfastError.forked } }
+
     /// A connection, to be given back. `isFresh`: none that was used before. `waits`: for others to give one back. `last`: when
     /// whoever takes it waits no longer. `closes`: to say the last word.
     func take(
         isFresh: Bool = false, waits: Bool = true, until last: UInt64 = .max, closes: Bool = false,
         _ stop: Interrupt.Flag = Interrupt.Flag()
     ) throws(HoldfastError) -> Connection {
-        try Interrupt.hearPutOff()
+        try requireSameProcess()
         let deadline = min(Connection.now() &+ patience, last)
         var hasAsked = !waits
         while true {
@@ -122,6 +129,7 @@ final class ConnectionPool: Sendable {
                 stop.isSet || hasEnded && !closes
             }
         }
+        try requireSameProcess()
         let (isClosed, hasOpened) = state.withLock { state in
             state.opening -= 1
             if state.phase != .serving && !closes { return (true, state.hasOpened) }
@@ -138,6 +146,7 @@ final class ConnectionPool: Sendable {
 
     /// Gives it back. A transaction that it is in ends; nobody waits for that.
     func give(_ connection: Connection) {
+        if isForeign { return }
         connection.rollBack()
         connection.deadline = .max
         state.withLock { state in
@@ -165,7 +174,7 @@ final class ConnectionPool: Sendable {
 
     /// What a call is answered that failed because the store was closed.
     func closed(_ error: HoldfastError) -> HoldfastError {
-        hasEnded ? .storeClosed : error
+        !isForeign && hasEnded ? .storeClosed : error
     }
 
     private var hasEnded: Bool { state.withLock { $0.phase != .serving } }

@@ -103,6 +103,7 @@ final class PostgreSQLSnapshot: StorageSnapshot {
     }
 
     func close() {
+        if storage.pool.isForeign { return }
         state.withLock { $0.isClosed = true }
         giveBackIfUnused()
     }
@@ -122,8 +123,10 @@ final class PostgreSQLSnapshot: StorageSnapshot {
             return connection
         }
         defer {
-            state.withLock { $0.callers -= 1 }
-            giveBackIfUnused()
+            if !storage.pool.isForeign {
+                state.withLock { $0.callers -= 1 }
+                giveBackIfUnused()
+            }
         }
         return try turn.withLockAsking { served throws(HoldfastError) in
             served += 1
@@ -131,7 +134,7 @@ final class PostgreSQLSnapshot: StorageSnapshot {
                 return try body(connection)
             } catch {
                 // What the borrower has thrown leaves the connection as it is.
-                guard connection.isLost else { throw error }
+                guard connection.isLost, error.status != .forked else { throw error }
                 state.withLock { $0.isLost = true }
                 throw storage.pool.closed(error)
             }

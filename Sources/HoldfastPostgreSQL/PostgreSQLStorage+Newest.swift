@@ -11,9 +11,9 @@ extension PostgreSQLStorage {
 
     /// One round trip, which all share that ask while another's is under way.
     public var changeToken: ChangeToken? {
-        // Whatever is asked from here on tells of what was committed before.
-        let wanted = questions.load(ordering: .acquiring) + 1
-        do throws(HoldfastError) {
+        get throws(HoldfastError) {
+            // Whatever is asked from here on tells of what was committed before.
+            let wanted = questions.load(ordering: .acquiring) + 1
             return try told.withLockAsking { told throws(HoldfastError) in
                 if told.number >= wanted { return told.token }
                 told.number = questions.add(1, ordering: .acquiringAndReleasing).newValue
@@ -21,10 +21,6 @@ extension PostgreSQLStorage {
                 told.token = try ask(&told)
                 return told.token
             }
-        } catch {
-            // Who is told nothing asks the server for more, and hears of it there.
-            Interrupt.putOff()
-            return nil
         }
     }
 
@@ -51,7 +47,7 @@ extension PostgreSQLStorage {
                 return KnownStates.token(of: try row(on: connection))
             } catch {
                 if let connection = told.connection.take() { pool.give(connection) }
-                if error.status == .cancelled { throw error }
+                if [.cancelled, .forked].contains(error.status) { throw error }
                 if isFresh { return nil }
             }
         }

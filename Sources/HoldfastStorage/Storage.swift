@@ -48,11 +48,11 @@ public protocol Storage: AnyObject, Sendable {
     func readState() throws(HoldfastError) -> StorageState
 
     /// Stands for the newest committed state; nil when that cannot be told just now. Asked at every read: cheap, and never
-    /// waits for another call.
+    /// waits for another call. Throws `.cancelled` and `.forked` alone, where the caller was asked meanwhile.
     ///
     ///     SQLite       the header of the write-ahead log's index
     ///     PostgreSQL   SELECT head FROM holdfast_store …, unless the caller allows what is stale
-    var changeToken: ChangeToken? { get }
+    var changeToken: ChangeToken? { get throws(HoldfastError) }
 
     /// The same without asking a server: stands for a state that was the newest at most so many nanoseconds ago, `.max` for the
     /// newest that is known; nil where none is. An engine for which asking is cheap asks.
@@ -184,7 +184,7 @@ extension Storage {
     }
 
     public func beginHistory(with repositories: [RepositoryRecord]) throws(HoldfastError) { try recover() }
-    public func knownToken(within age: UInt64) -> ChangeToken? { changeToken }
+    public func knownToken(within age: UInt64) -> ChangeToken? { try? changeToken }
 
     public func fetchNewest(
         _ key: EntityKey, since known: KnownState?, _ body: (NewestRead) throws(HoldfastError) -> Void
@@ -203,8 +203,9 @@ extension Storage {
     }
 
     /// Of a state that was the newest at most so many nanoseconds ago.
-    package func changeToken(within age: UInt64) -> ChangeToken? {
-        knownToken(within: age) ?? changeToken
+    package func changeToken(within age: UInt64) throws(HoldfastError) -> ChangeToken? {
+        if let known = knownToken(within: age) { return known }
+        return try changeToken
     }
 }
 

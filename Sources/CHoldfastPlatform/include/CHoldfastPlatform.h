@@ -119,7 +119,6 @@ typedef struct hfplatform_interrupt {
     uint64_t interval; /* how long to wait between two questions, in nanoseconds */
     uint64_t due;      /* not asked before this monotonic time */
     bool is_inside;    /* whether it is just asked in a wait in which it has locks */
-    bool is_ending;    /* the answer was that they are to, and nobody was told */
 } hfplatform_interrupt;
 
 /* The calling thread's own. */

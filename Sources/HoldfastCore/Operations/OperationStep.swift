@@ -139,7 +139,9 @@ struct OperationStep: Sendable {
 
     /// The repository if opening it needs no I/O.
     func openKnown(in store: Store) throws(HoldfastError) -> Repository? {
-        opened != nil || !store.storage.isRemote && store.knows(repository) ? try open(in: store) : nil
+        if let opened { return opened }
+        if store.storage.isRemote { return nil }
+        return try store.knows(repository) ? open(in: store) : nil
     }
 
     func run(on repository: Repository, in transaction: Transaction?) throws(HoldfastError) -> FutureValue {

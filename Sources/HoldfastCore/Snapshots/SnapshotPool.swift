@@ -63,6 +63,7 @@ package final class SnapshotPool: CommitSnapshots {
     private let limit: Int
     private let maxAge: UInt64
     private let wakeSweeper: @Sendable () -> Void
+    private let epoch = processEpoch()
     let state = Lock(State())
 
     /// `limit`: of those that are pinned. `wakeSweeper`: has `sweep` called soon.
@@ -117,7 +118,7 @@ package final class SnapshotPool: CommitSnapshots {
     private func acquireOnce() throws(HoldfastError) -> (shared: Shared, storage: any StorageSnapshot)? {
         // Where none is pinned that could serve, a server is not asked whether it does.
         let mayServe = !storage.isRemote || state.withLock { $0.current?.storage != nil }
-        let token = mayServe ? storage.changeToken : nil
+        let token = mayServe ? try storage.changeToken : nil
         let ready: (Shared, any StorageSnapshot)? = try state.withLock { state throws(HoldfastError) in
             if state.isClosed { throw HoldfastError.storeClosed }
             guard let current = state.current, current.token != nil, current.token == token,
@@ -131,7 +132,7 @@ package final class SnapshotPool: CommitSnapshots {
             return (current, storage)
         }
         if let ready { return ready }
-        defer { state.withLock { $0.opening -= 1 } }
+        defer { endOpening() }
 
         // Opened outside the lock, because it reads from the storage. Several threads may do so at once; the
         // newest becomes current.
@@ -171,7 +172,10 @@ package final class SnapshotPool: CommitSnapshots {
     }
 
     /// Whether nobody has committed since, which the storage is asked.
-    func isNewest(_ shared: Shared) -> Bool { storage.changeToken.map { $0 == shared.token } ?? false }
+    func isNewest(_ shared: Shared) throws(HoldfastError) -> Bool {
+        guard let token = try storage.changeToken else { return false }
+        return token == shared.token
+    }
 
     /// What a holder reads from; pins it if it is not pinned. nil when it was taken back, or is not to be had any more.
     func storage(of shared: Shared) throws(HoldfastError) -> (any StorageSnapshot)? {
@@ -194,6 +198,7 @@ package final class SnapshotPool: CommitSnapshots {
     }
 
     func release(_ shared: Shared, owner: String? = nil) {
+        if isForeign { return }
         let token = storage.knownToken(within: .max)
         let unused = state.withLock { state -> (any StorageSnapshot)? in
             shared.holders -= 1
@@ -229,7 +234,7 @@ package final class SnapshotPool: CommitSnapshots {
     /// Whether what has failed on this one is to be begun anew: it was taken back, or it was lost, and then it is taken back.
     /// `losses`: of the same work; where each snapshot is lost it fails in the end, as what is to end does at once.
     func mustBeginAnew(_ shared: Shared, after failure: HoldfastError, _ losses: inout Int) -> Bool {
-        if failure.status == .cancelled { return false }
+        if failure.status == .cancelled || failure.status == .forked { return false }
         let (isRevoked, lost) = state.withLock { state -> (Bool, [any StorageSnapshot]) in
             if shared.isRevoked { return (true, []) }
             guard let storage = shared.storage, storage.isLost else { return (false, []) }
@@ -242,6 +247,14 @@ package final class SnapshotPool: CommitSnapshots {
         return losses < attempts
     }
 
+    /// Whether the caller was asked while it waited for a server, has forked then, and this is the child: others of the parent's
+    /// threads may have had the locks.
+    private var isForeign: Bool { processEpoch() != epoch }
+
+    private func endOpening() {
+        if !isForeign { state.withLock { $0.opening -= 1 } }
+    }
+
     private func pin(_ shared: Shared) throws(HoldfastError) -> (any StorageSnapshot)? {
         let isWanted = state.withLock { state in
             if state.isClosed || shared.isRevoked { return false }
@@ -249,7 +262,7 @@ package final class SnapshotPool: CommitSnapshots {
             return true
         }
         guard isWanted else { return nil }
-        defer { state.withLock { $0.opening -= 1 } }
+        defer { endOpening() }
         makeRoom()
         let opened = try storage.beginSnapshot()
         let (kept, superfluous) = state.withLock { state -> ((any StorageSnapshot)?, [any StorageSnapshot]) in

@@ -19,7 +19,7 @@ extension Repository {
             let mayBeThere = !isRemote || store.cache.holds(cached, bytes)
             let token =
                 mayBeThere
-                ? store.storage.changeToken(within: store.options.maxStaleness)
+                ? try store.storage.changeToken(within: store.options.maxStaleness)
                 : store.storage.knownToken(within: store.options.maxStaleness)
             return try store.cache.lendNewest(cached, bytes, token, visit)
         }

@@ -111,7 +111,7 @@ public final class Store: Sendable {
         try Catalogue.check(name)
         try requireOpen()
         // Another process may have created it, or what this one knows by the name may be dropped or renamed.
-        if !knows(name, at: time) { try refreshCatalogue() }
+        if try !knows(name, at: time) { try refreshCatalogue() }
         if catalogue.find(name) == nil {
             guard options.create else {
                 throw HoldfastError(
@@ -154,11 +154,11 @@ public final class Store: Sendable {
 
     /// Whether what this process knows by a name is what had it at this time, or has it now. Of a provider's store nobody else
     /// can change that.
-    func knows(_ name: String, at time: UInt64 = .max) -> Bool {
+    func knows(_ name: String, at time: UInt64 = .max) throws(HoldfastError) -> Bool {
         guard catalogue.find(name) != nil else { return false }
         if isOfProvider || catalogue.isComplete(at: time) { return true }
         let asked = timeOfQuestion
-        return catalogue.isCurrent(storage.changeToken, asked: asked)
+        return catalogue.isCurrent(try storage.changeToken, asked: asked)
     }
 
     /// Of a file everything is asked anew: that costs nothing.
@@ -167,7 +167,7 @@ public final class Store: Sendable {
     /// Takes note of what other processes have done to the catalogue.
     package func refreshCatalogue() throws(HoldfastError) {
         let asked = timeOfQuestion
-        let token = isOfProvider ? nil : storage.changeToken
+        let token = isOfProvider ? nil : try storage.changeToken
         catalogue.add(try readState().repositories, token, asked: asked)
     }
 
@@ -198,8 +198,7 @@ public final class Store: Sendable {
         var losses = 0
         while true {
             let (shared, storage) = try snapshots.acquire()
-            // The host may have been asked within, and have forked.
-            defer { if !isForeign { snapshots.release(shared) } }
+            defer { snapshots.release(shared) }
             do throws(HoldfastError) {
                 return try body(storage)
             } catch {

@@ -170,7 +170,7 @@ final class FollowedStreams {
     /// Looks whether somebody else has committed. `newcomersWait`: whether there are streams to be taken in first.
     func poll(unless newcomersWait: () -> Bool) throws(HoldfastError) {
         guard position != nil, storage.noticesChanges || mustFollowCommitLog else { return }
-        if let token, !mustFollowCommitLog, !mustBeginHistory, storage.changeToken == token { return }
+        if let token, !mustFollowCommitLog, !mustBeginHistory, try storage.changeToken == token { return }
         try followCommitLog(unless: newcomersWait)
     }
 

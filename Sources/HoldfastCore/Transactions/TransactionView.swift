@@ -93,7 +93,7 @@ struct TransactionView {
     /// Checks that what was read still holds in the newest state.
     mutating func confirm() throws(HoldfastError) {
         guard let shared else { return }
-        if !pool.isNewest(shared) { try moveForward(from: shared) }
+        if try !pool.isNewest(shared) { try moveForward(from: shared) }
         mustConfirm = false
     }
 
@@ -112,7 +112,8 @@ struct TransactionView {
         let known = trust > 0 && storage.isRemote ? storage.knownToken(within: trust) : nil
         // What is not there is read without being asked after.
         let mayBeThere = known != nil || !storage.isRemote || cache.holds(table, id)
-        let token = mayBeThere ? known ?? storage.changeToken : nil
+        var token = known
+        if token == nil && mayBeThere { token = try storage.changeToken }
         let look = try cache.lendNewest(table, id, token, visit)
         if look == .outdated { isOutdated = true }
         guard case .found(let head) = look, let token else { return false }

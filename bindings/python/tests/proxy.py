@@ -158,6 +158,20 @@ class Proxy:
     def arm(self, fault: Optional[Fault]) -> None:
         self._armed = fault
 
+    def cut_all(self) -> None:
+        """Ends what is connected."""
+        with self._lock:
+            links = list(self._links)
+        for link in links:
+            link.end()
+
+    def lose_all(self) -> None:
+        """Nothing goes on what is connected, until `heal`, as of a machine that is no more; what comes is
+        served."""
+        with self._lock:
+            for link in self._links:
+                link.silent_until = dict.fromkeys(Direction, float("inf"))
+
     def fall_silent(self) -> None:
         """As a server does that is stopped, until `heal`."""
         self._is_silent = True
@@ -178,10 +192,7 @@ class Proxy:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        with self._lock:
-            links = list(self._links)
-        for link in links:
-            link.end()
+        self.cut_all()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self) -> "Proxy":
@@ -249,10 +260,7 @@ class Proxy:
     def _strike(self, link: _Link, direction: Direction, fault: Fault, held: bytes) -> None:
         if fault.kind is Kind.OUTAGE:
             self._down_until = time.monotonic() + fault.seconds
-            with self._lock:
-                links = list(self._links)
-            for other in links:
-                other.end()
+            self.cut_all()
         if fault.kind in (Kind.CUT, Kind.OUTAGE):
             link.end()
             raise OSError("cut")
