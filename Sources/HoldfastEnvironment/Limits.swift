@@ -69,8 +69,8 @@ public struct Limits: Sendable, Equatable {
     public var checkedPiece = 256
     /// So often it is looked whether the last reader has gone, when a store closes. At 1 all the time.
     public var closingPoll = 1_000_000
-    /// The owner of a commit to a server whose deadline is nearer than this leaves it to the store's own thread. At 1 he leads
-    /// until the end.
+    /// The owner of a commit to a server whose deadline is nearer than this leaves it to the store's own thread, which waits so
+    /// much longer than anybody does for what it carries. At 1 he leads until the end, and it waits hardly longer.
     public var leadingTime = 5_000_000_000
     /// How often the owner of a commit that is not synced yields before it sleeps. At 1 it soon sleeps.
     public var ownerYields = 16

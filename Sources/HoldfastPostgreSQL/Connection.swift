@@ -37,6 +37,8 @@ final class Connection: @unchecked Sendable {
     /// Whether answers are still to be taken.
     private var isWaiting = false
     private(set) var isLost = false
+    /// Lost because there was no answer.
+    private(set) var isSilent = false
     /// Whether a transaction was begun that was not ended.
     var isInTransaction = false
     /// What each `run` is surrounded by.
@@ -225,7 +227,8 @@ final class Connection: @unchecked Sendable {
     private var lastMoment: UInt64 { min(Self.now() &+ reply, deadline) }
 
     private func silent(since began: UInt64) -> HoldfastError {
-        lose(ServerError.silent(Self.now() &- began, place))
+        isSilent = true
+        return lose(ServerError.silent(Self.now() &- began, place))
     }
 
     /// Sends statements whose answers `take` gives.

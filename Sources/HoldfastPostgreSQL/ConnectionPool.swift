@@ -150,6 +150,8 @@ final class ConnectionPool: Sendable {
         connection.rollBack()
         connection.deadline = .max
         state.withLock { state in
+            // Who reads next would hear nothing on these, either.
+            if connection.isSilent { state.idle = [] }
             guard state.lent.removeValue(forKey: ObjectIdentifier(connection)) != nil, !connection.isLost,
                 state.phase == .serving, state.idle.count < environment.limits.idleReaders
             else { return }

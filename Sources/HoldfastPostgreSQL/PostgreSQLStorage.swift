@@ -179,7 +179,10 @@ public final class PostgreSQLStorage: Storage {
 
     private func lock(_ writer: inout Writer, until deadline: UInt64, isFresh: Bool) throws(HoldfastError) -> Bool {
         let open = writer.connection
-        let connection = if let open { open } else { try pool.take(isFresh: isFresh, closes: writer.isClosing) }
+        let last = writer.isClosing ? deadline : .max
+        let connection =
+            if let open { open } else { try pool.take(isFresh: isFresh, until: last, closes: writer.isClosing) }
+        connection.deadline = last
         writer.connection = connection
         while true {
             let question = writer.asked ?? states.question

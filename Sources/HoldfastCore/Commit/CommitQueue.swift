@@ -220,8 +220,21 @@ package final class CommitQueue: Sendable {
             if batch.isEmpty { return nil }
             return BatchCommitter.Needs(
                 commits: batch.count, isDurable: batch.contains(where: \.isDurable),
-                advances: batch.contains(where: \.advances), deadline: owner?.deadline ?? .max)
+                advances: batch.contains(where: \.advances),
+                deadline: owner.map { $0.deadline ?? .max } ?? lastDeadline(of: batch))
         }
+    }
+
+    /// Until when the committer waits for a server. Where it gives up the connection goes, and with it what others do there: so
+    /// it goes on for a while once nobody waits any more.
+    private func lastDeadline(of batch: ArraySlice<Commit>) -> UInt64 {
+        var last: UInt64 = 0
+        for commit in batch {
+            guard commit.owner == nil, let deadline = commit.deadline else { return .max }
+            last = max(last, deadline)
+        }
+        let (end, isOver) = last.addingReportingOverflow(UInt64(limits.leadingTime))
+        return isOver ? .max : end
     }
 
     /// At least one, where any wait.

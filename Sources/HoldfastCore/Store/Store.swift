@@ -71,7 +71,7 @@ public final class Store: Sendable {
         self.storage = storage
         self.environment = environment
         self.parts = parts
-        closing = StoreClosing(parts)
+        closing = StoreClosing(parts, options)
         storageHost = SnapshotReclaimer(
             queue: parts.queue, snapshots: parts.snapshots, longReads: parts.longReads, diagnostics: parts.diagnostics)
         hostStorage = storage as? any HostStorage

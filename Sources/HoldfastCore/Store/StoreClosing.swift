@@ -13,6 +13,8 @@ final class StoreClosing: Sendable {
     private struct State {
         var step = Step.open
         var failure: HoldfastError?
+        /// When whoever follows the commits reads no longer.
+        var followingEnds: UInt64?
     }
 
     private let parts: StoreParts
@@ -20,7 +22,13 @@ final class StoreClosing: Sendable {
     private let begun = Atomic<Bool>(false)
     private let ended = Gate()
 
-    init(_ parts: StoreParts) { self.parts = parts }
+    /// For how many nanoseconds a server is waited for that says nothing.
+    private let patience: UInt64
+
+    init(_ parts: StoreParts, _ options: StoreOptions) {
+        self.parts = parts
+        patience = max(1_000, options.lockTimeoutMilliseconds) &* 1_000_000
+    }
 
     var hasBegun: Bool { begun.load(ordering: .acquiring) }
 
@@ -77,14 +85,9 @@ final class StoreClosing: Sendable {
             parts.deadlines.beginClosing()
             guard parts.deadlines.isFinished else { return .sleep() }
             parts.follower.beginClosing()
-            guard parts.follower.isFinished else { return .sleep() }
+            guard parts.follower.isFinished else { return waitForFollower() }
             // A thread that is just opening a snapshot is done in a moment, and tells nobody.
-            guard parts.snapshots.close() else {
-                parts.storage.endReads()
-                return .sleep(
-                    until: parts.environment.time.monotonicNanoseconds() &+ UInt64(parts.environment.limits.closingPoll)
-                )
-            }
+            guard parts.snapshots.close() else { return endReads() }
             parts.delivery.close()
             state.withLock { $0.step = .delivering }
             return .again
@@ -94,6 +97,25 @@ final class StoreClosing: Sendable {
             return .finished
         case .closed: return .finished
         }
+    }
+
+    /// Streams are to hear of what was committed before, but not for as long as a read waits.
+    private func waitForFollower() -> NextStep {
+        guard parts.storage.isRemote else { return .sleep() }
+        let now = parts.environment.time.monotonicNanoseconds()
+        let end = state.withLock { state in
+            let end = state.followingEnds ?? now &+ patience
+            state.followingEnds = end
+            return end
+        }
+        return now < end ? .sleep(until: end) : endReads()
+    }
+
+    /// Looks again soon: who has read meanwhile tells nobody that he does no more.
+    private func endReads() -> NextStep {
+        parts.storage.endReads()
+        return .sleep(
+            until: parts.environment.time.monotonicNanoseconds() &+ UInt64(parts.environment.limits.closingPoll))
     }
 
     private func finish() {

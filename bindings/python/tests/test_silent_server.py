@@ -206,6 +206,20 @@ def test_a_commit_ends_by_its_deadline(proxy: Proxy, store: holdfast.Store, how:
     store.verify()
 
 
+def test_a_commit_that_nobody_waits_for_holds_others_up_no_longer_than_a_while(
+    proxy: Proxy, store: holdfast.Store
+) -> None:
+    things = store.repository("things")
+    proxy.lose_all()
+    ended: list[holdfast.Error] = []
+    commit(things, "left", 0.3, ended)
+    assert [error.commit_state for error in ended] == [holdfast.CommitState.UNKNOWN]
+    # Another machine has taken the server's place.
+    with no_longer_than(3 * LONGEST):
+        things.save({"id": "then"})
+    assert things.fetch("left") is None
+
+
 def test_ctrl_c_tells_that_it_is_unknown_what_became_of_a_commit(proxy: Proxy, store: holdfast.Store) -> None:
     things = store.repository("things")
     proxy.fall_silent()
