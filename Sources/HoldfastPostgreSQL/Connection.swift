@@ -101,7 +101,7 @@ final class Connection: @unchecked Sendable {
             [("dbname", url.connection), ("fallback_application_name", "holdfast"), ("client_encoding", "UTF8")]
             + (hosts?.settings(from: first) ?? [])
         let started = withNames(settings.map(\.0)) { names in
-            withNames(settings.map(\.1)) { values in library.connectStart(names, values, 1) }
+            withNames(settings.map(\.1)) { values in inPlainWords { library.connectStart(names, values, 1) } }
         }
         guard let connection = started else {
             throw HoldfastError(.noMemory, "there is no memory for a connection to \(url.place)")
@@ -145,7 +145,7 @@ final class Connection: @unchecked Sendable {
                     return nil
                 }
             }
-            polling = library.connectPoll(connection)
+            polling = inPlainWords { library.connectPoll(connection) }
         }
         if library.socket(connection) != descriptor {
             hfplatform_forget_unshared(descriptor)
@@ -163,6 +163,13 @@ final class Connection: @unchecked Sendable {
         let copies = texts.map { strdup($0) }
         defer { for copy in copies { free(copy) } }
         return (copies.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { body($0.baseAddress!) }
+    }
+
+    /// What libpq then says is looked at: it is in the words of the C locale, whatever the host's is.
+    private static func inPlainWords<Result>(_ body: () -> Result) -> Result {
+        let before = hfplatform_locale_begin_plain()
+        defer { hfplatform_locale_end_plain(before) }
+        return body()
     }
 
     /// What libpq says, on one line. Of a URL that it does not understand it may say all, or the password; but a parameter that

@@ -168,6 +168,11 @@ void hfplatform_event_close(int descriptor);
  * As getenv(3); NULL also where the process has more rights than whoever started it. */
 const char *hfplatform_environment(const char *name);
 
+/* Has what the calling thread calls speak as in the C locale, whatever the host's is. Answers how to end
+ * that. */
+void *hfplatform_locale_begin_plain(void);
+void hfplatform_locale_end_plain(void *before);
+
 /* --- Locks ----------------------------------------------------------------------------------------
  * pthread_mutex_lock and pthread_mutex_unlock for the library's own mutexes. Where it brings its own copy of
  * Swift's runtime, those names lead to runtime_locks.c, and the linker's names for the true ones are these.

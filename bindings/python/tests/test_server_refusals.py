@@ -5,6 +5,7 @@ import logging
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,43 @@ def test_what_libpq_has_no_memory_for_is_told_so(url: str, tmp_path: Path) -> No
         text=True,
     )
     assert done.stdout.splitlines() == ["refused NONE True", "None", "refused", "4000000"], done.stderr
+
+
+#: The host has libpq speak another language, which its Debian package brings.
+IN_A_LANGUAGE = """
+import ctypes, locale
+locale.setlocale(locale.LC_ALL, "")
+libpq = ctypes.CDLL("libpq.so.5")
+libpq.PQconnectStart.restype, libpq.PQerrorMessage.restype = ctypes.c_void_p, ctypes.c_char_p
+libpq.PQerrorMessage.argtypes = [ctypes.c_void_p]
+spoken = libpq.PQerrorMessage(libpq.PQconnectStart(b"nothing=1"))
+assert b"invalid connection option" not in spoken, "libpq speaks English: install its translations"
+"""
+
+
+def test_a_wrong_url_is_told_in_the_same_words_whatever_language_the_host_has_libpq_speak() -> None:
+    """By them it is decided what would tell a password."""
+    program = """
+    import holdfast
+    wrong = "127.0.0.1:1/db h/db?pass=a h/db?user=a=secret h/db?secret [secret]x/db h%zzsecret/db"
+    for rest in wrong.split():
+        try:
+            holdfast.open(f"postgresql://{rest}")
+        except holdfast.Error as error:
+            print(error.args)
+    """
+    english, *translated = [
+        subprocess.run(
+            [sys.executable, "-c", (IN_A_LANGUAGE if language else "") + textwrap.dedent(program)],
+            env={**os.environ, "LC_ALL": "C.UTF-8", "LANGUAGE": language},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for language in ("", "de", "ja")
+    ]
+    assert len(english.splitlines()) == 6
+    assert translated == [english, english]
 
 
 def test_a_full_disk_refuses_a_commit_and_loses_nothing(tmp_path: Path) -> None:
