@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #ifdef __APPLE__
 #include <sys/mount.h>
@@ -98,5 +99,16 @@ uint32_t hfplatform_file_system(const char *path) {
     return status.f_flags & MNT_LOCAL ? 0 : NFS;
 #else
     return (uint32_t)status.f_type;
+#endif
+}
+
+bool hfplatform_is_mount(const char *path) {
+#ifdef STATX_ATTR_MOUNT_ROOT
+    struct statx status;
+    return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &status) == 0 &&
+           (status.stx_attributes_mask & status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+#else
+    (void)path;
+    return false;
 #endif
 }

@@ -72,7 +72,7 @@ public enum Status: Sendable, Hashable, CaseIterable {
     case io
     /// Memory is exhausted.
     case noMemory
-    /// The place cannot hold a store safely: a symbolic link or a network file system.
+    /// The place cannot hold a store safely: a link, a file mounted by itself, or a network file system.
     case unsafeLocation
     /// The store's schema has a greater version than the program knows: the detail's `version`.
     case schemaTooNew

@@ -53,7 +53,7 @@ public struct StoreOptions: Sendable, Hashable {
     public var logMaxBytes: Int
     /// A batch of commits slower than this is logged as a warning: 1 ms to a day.
     public var slowCommit: Duration
-    /// Whether a symbolic link or a network file system may hold the store.
+    /// Whether a symbolic link, a file that is mounted by itself, or a network file system may hold the store.
     public var allowUnsafeLocation: Bool
     /// SQLite: the permissions of a store that is created, such as `0o660`; the files beside it get the same. At least
     /// `0o600`. Nil for 0644 less the process's umask.

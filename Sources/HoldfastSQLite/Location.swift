@@ -17,7 +17,7 @@ struct Location {
 
     /// Refuses what cannot hold a store, or not safely.
     ///
-    /// A second name of the same file (a symbolic or hard link) would get a write-ahead log of its own, and reading
+    /// A second name of the same file (a symbolic or hard link, or a file that is mounted by itself) would get a write-ahead log of its own, and reading
     /// one file through two logs damages it. Network file systems neither share memory between
     /// machines nor keep locks reliably. FUSE is refused too, because it does not tell what lies behind it.
     init(of path: String, allowUnsafe: Bool) throws(HoldfastError) {
@@ -53,6 +53,12 @@ struct Location {
             }
             if status.st_nlink > 1, !allowUnsafe, !Self.isOwnSecondName(resolved, status) {
                 throw Self.unsafe(resolved, "has several names (hard links)")
+            }
+            if !allowUnsafe, hfplatform_is_mount(resolved) {
+                throw HoldfastError(
+                    .unsafeLocation,
+                    "\(resolved) is mounted by itself, apart from the log beside it, and so may be damaged: mount its folder, "
+                        + "or set \"allow_unsafe_location\"")
             }
         }
         self.path = resolved
@@ -112,7 +118,12 @@ struct Location {
     /// Refuses a name under which something is, or beside which something lies that SQLite would read into what gets the
     /// name: a WAL of a store that is gone has commits of its own.
     func requireFree() throws(HoldfastError) {
-        for end in [""] + Self.companions where try Self.sizeIfThere(path + end) != nil { throw taken(by: path + end) }
+        if try Self.sizeIfThere(path) != nil { throw taken(by: path) }
+        try requireNoCompanions()
+    }
+
+    func requireNoCompanions() throws(HoldfastError) {
+        for end in Self.companions where try Self.sizeIfThere(path + end) != nil { throw taken(by: path + end) }
     }
 
     /// Refuses a new file under a name that is kept for a part of the store beside it: whoever opens that store would take

@@ -1,4 +1,4 @@
-/* What calls into the system that fail must not leave behind, or be taken for. */
+/* What calls into the system that fail must not leave behind, or be taken for, and what others tell. */
 #include "support.h"
 
 #include <dlfcn.h>
@@ -32,6 +32,19 @@ static int look(const char *path, struct stat *out) {
 int lstat(const char *restrict path, struct stat *restrict out) { return look(path, out); }
 
 int lstat64(const char *restrict path, struct stat64 *restrict out) { return look(path, (struct stat *)out); }
+
+/* What is told to be mounted by itself, by the end of its name; empty: nothing is. */
+static char mounted[32];
+
+int statx(int directory, const char *restrict path, int flags, unsigned int mask,
+          struct statx *restrict out) {
+    if (syscall(SYS_statx, directory, path, flags, mask, out) != 0)
+        return -1;
+    uint64_t known = STATX_ATTR_MOUNT_ROOT;
+    out->stx_attributes_mask |= known;
+    out->stx_attributes = (out->stx_attributes & ~known) | (ends_with(path, mounted) ? known : 0);
+    return 0;
+}
 
 static int control(int descriptor, int command, void *argument) {
     if (atomic_load(&locks_lack) && command == F_SETLK && ((struct flock *)argument)->l_type != F_UNLCK)
@@ -191,6 +204,20 @@ static void a_store_is_not_found_damaged_for_want_of_memory(fixture *f) {
     close_room(r);
 }
 
+/* The file that another folder has too has a log in each of them. */
+static void a_file_that_is_mounted_by_itself_is_unsafe_unless_allowed(fixture *f) {
+    close_room(open_room(f, NULL));
+    refuse(mounted, strrchr(f->url, '/'));
+    hf_store *store = NULL;
+    expect(HF_UNSAFE_LOCATION, hf_store_open, f->url, "{\"read_only\":true}", &store);
+    hf_error *error = error_of(HF_UNSAFE_LOCATION, hf_store_open, f->url, NULL, &store);
+    assert_non_null(strstr(hf_error_message(error), "mount its folder"));
+    hf_error_free(error);
+    hf_store_free(open_store(f, "{\"allow_unsafe_location\":true}"));
+    mounted[0] = 0;
+    close_room(open_room(f, NULL));
+}
+
 int main(int argc, char **argv) {
     setenv("HOLDFAST_LIMITS", "foreignLock=1000000000", 1);
     if (argc == 3 && strcmp(argv[1], "open") == 0) {
@@ -204,6 +231,7 @@ int main(int argc, char **argv) {
         SQLITE_ONLY(a_compaction_that_does_not_learn_whether_it_is_alone_shuts_nobody_out),
         SQLITE_ONLY(who_gets_no_lock_does_not_wait_for_ever),
         SQLITE_ONLY(a_store_is_not_found_damaged_for_want_of_memory),
+        SQLITE_ONLY(a_file_that_is_mounted_by_itself_is_unsafe_unless_allowed),
     };
     return run_scenarios("failing calls", scenarios, COUNT_OF(scenarios));
 }

@@ -70,7 +70,7 @@ const (
 	ErrIO Status = 45
 	// ErrNoMemory: The system gives no memory, no thread or no descriptor, all handles are in use, or an aggregation would take more memory than its options allow. See holdfast.h.
 	ErrNoMemory Status = 46
-	// ErrUnsafeLocation: The place cannot hold a store safely: a symbolic link or a network file system.
+	// ErrUnsafeLocation: The place cannot hold a store safely: a link, a file mounted by itself, or a network file system.
 	ErrUnsafeLocation Status = 47
 	// ErrSchemaTooNew: The store's schema has a greater version than the program knows. The detail has `version`.
 	ErrSchemaTooNew Status = 48

@@ -68,7 +68,7 @@ export type Status =
   | "IO"
   /** The system gives no memory, no thread or no descriptor, all handles are in use, or an aggregation would take more memory than its options allow. See holdfast.h. */
   | "NO_MEMORY"
-  /** The place cannot hold a store safely: a symbolic link or a network file system. */
+  /** The place cannot hold a store safely: a link, a file mounted by itself, or a network file system. */
   | "UNSAFE_LOCATION"
   /** The store's schema has a greater version than the program knows. The detail has `version`. */
   | "SCHEMA_TOO_NEW"

@@ -100,7 +100,7 @@ typedef enum HF_ENUM(hf_status) {
     /** The system gives no memory, no thread or no descriptor, all handles are in use, or an aggregation
      * would take more memory than its options allow. See holdfast.h. */
     HF_NO_MEMORY = 46,
-    /** The place cannot hold a store safely: a symbolic link or a network file system. */
+    /** The place cannot hold a store safely: a link, a file mounted by itself, or a network file system. */
     HF_UNSAFE_LOCATION = 47,
     /** The store's schema has a greater version than the program knows. The detail has `version`. */
     HF_SCHEMA_TOO_NEW = 48,

@@ -84,7 +84,8 @@ typedef struct hf_store hf_store;
  *                                          what it finds once it has added a thousandth of that, or with the
  *                                          1024th commit
  *   "slow_commit_ms": 1..86400000 (1000)   a batch slower than this is logged as a warning
- *   "allow_unsafe_location": bool (false)  allow a symbolic link or a network file system
+ *   "allow_unsafe_location": bool (false)  allow a symbolic link, a file that is mounted by itself, or a
+ *                                          network file system
  *   "mode": "0600".."0777"                 SQLite: the permissions of a file that is created, whatever the
  *                                          umask; without it 0644 less the umask, as SQLite does it. The
  *                                          files beside it have the same, and for root the same owner

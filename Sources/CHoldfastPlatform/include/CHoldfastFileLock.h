@@ -44,4 +44,8 @@ void hfplatform_claim_free(hfplatform_claim *claim);
 /* The number by which Linux' statfs(2) names the file system on which `path` lies, 0 if it does not tell. */
 uint32_t hfplatform_file_system(const char *path);
 
+/* Whether something is mounted at `path` itself, which is then a second name of a file; false where the
+ * system does not tell. Links are not followed. */
+bool hfplatform_is_mount(const char *path);
+
 #endif

@@ -272,7 +272,7 @@ class NoMemoryError(Error, MemoryError, status=46):
 
 
 class UnsafeLocationError(Error, status=47):
-    """The place cannot hold a store safely: a symbolic link or a network file system."""
+    """The place cannot hold a store safely: a link, a file mounted by itself, or a network file system."""
 
 
 class SchemaTooNewError(Error, status=48):

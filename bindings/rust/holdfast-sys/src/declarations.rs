@@ -80,7 +80,7 @@ pub const HF_FULL: hf_status = 44;
 pub const HF_IO: hf_status = 45;
 /// The system gives no memory, no thread or no descriptor, all handles are in use, or an aggregation would take more memory than its options allow. See holdfast.h.
 pub const HF_NO_MEMORY: hf_status = 46;
-/// The place cannot hold a store safely: a symbolic link or a network file system.
+/// The place cannot hold a store safely: a link, a file mounted by itself, or a network file system.
 pub const HF_UNSAFE_LOCATION: hf_status = 47;
 /// The store's schema has a greater version than the program knows. The detail has `version`.
 pub const HF_SCHEMA_TOO_NEW: hf_status = 48;
@@ -1044,7 +1044,7 @@ extern "C" {
     ///
     /// Errors: HF_EXISTS (the message names the file, which may be a store whose name ends in "-partial"), HF_BUSY (that file is just being written, or a process has a store of that name open), HF_UNSUPPORTED (a store without a file: export it), HF_CANCELLED, HF_CLOSED (closed meanwhile), HF_CANNOT_OPEN (also a name that is kept for a part of another store), HF_READ_ONLY, HF_FULL, HF_IO, HF_CORRUPT (the store is damaged: verify it). Nothing is left behind then. Any thread.
     pub fn hf_store_backup(store: *mut hf_store, path: *const c_char, progress: hf_progress_fn, user_data: *mut c_void, out_report: *mut hf_buffer, out_error: *mut *mut hf_error) -> hf_status;
-    /// Makes a store from a backup, or from the file of any store that nobody changes meanwhile. The copy is complete, found sound and synced before it gets its name. It has a new incarnation: positions in the stream of the store that was backed up are not taken for positions in this one.
+    /// Makes a store from a backup, or from the file of any store that nobody changes meanwhile. The copy is complete, found sound and synced before it gets its name. It has a new incarnation: positions in the stream of the store that was backed up are not taken for positions in this one. A new file has the permissions of the backup, and its owner may write it all the same. Who opens the store meanwhile waits, and gets the restored one.
     ///
     /// backup: NUL-terminated path. url: as for hf_store_open, of an SQLite file that no process has open. options: NUL-terminated JSON object, or NULL.
     ///
@@ -1062,7 +1062,7 @@ extern "C" {
     ///
     /// out_report: receives {"bytes_before","bytes_after"}, of the file; NULL if not wanted. The file may get shorter a little later, where a reader stands in the way.
     ///
-    /// Errors: HF_BUSY (another process has the store open), HF_UNSUPPORTED (a store without a file), HF_READ_ONLY, HF_FULL, HF_IO, HF_CLOSED. The store is as before then. Any thread.
+    /// Errors: HF_BUSY (another process has the store open for more than reading), HF_UNSUPPORTED (a store without a file), HF_READ_ONLY, HF_FULL, HF_IO, HF_CLOSED. The store is as before then. Any thread.
     pub fn hf_store_compact(store: *mut hf_store, out_report: *mut hf_buffer, out_error: *mut *mut hf_error) -> hf_status;
     /// Brings the store to a version of the program's schema, to be called once it is open, before its repositories are, which that creates. A store without repositories is new and gets the version as it is; one with repositories in which no version is recorded has version 0, and so has one over a provider where none is. From each version to the next the function is called once, in a transaction that records the new version too: an upgrade that fails, or whose process dies, is done again as a whole at the next call, and those before it are not. Other processes that have the store open are told nothing: they go on writing the old shapes. Where they never stop, a step may meet a conflict in each of 100 attempts, which is HF_CONFLICT, with "attempts" in its detail: end them first.
     ///

@@ -70,7 +70,7 @@ impl Status {
     pub const IO: Status = Status(45);
     /// The system gives no memory, no thread or no descriptor, all handles are in use, or an aggregation would take more memory than its options allow. See holdfast.h.
     pub const NO_MEMORY: Status = Status(46);
-    /// The place cannot hold a store safely: a symbolic link or a network file system.
+    /// The place cannot hold a store safely: a link, a file mounted by itself, or a network file system.
     pub const UNSAFE_LOCATION: Status = Status(47);
     /// The store's schema has a greater version than the program knows. The detail has `version`.
     pub const SCHEMA_TOO_NEW: Status = Status(48);
