@@ -97,7 +97,7 @@ extension SQLiteStorage {
             return writer
         }
         stop.clear()
-        let files = try StoreFiles(path, readOnly: false, environment)
+        let files = try StoreFiles(path, .readWrite, environment)
         // With a compaction in the WAL the file gets shorter by the next checkpoint.
         files.allowShrinking(to: Int(clamping: try writer.databaseBytes()))
         if isFirst { storeLock.noteFiles(files) }
@@ -140,7 +140,7 @@ extension SQLiteStorage {
         let path = location.path
         let limits = environment.limits
         let traces = mode == .immutable ? nil : SideFiles(of: path)
-        let files = try StoreFiles(path, readOnly: true, environment)
+        let files = try StoreFiles(path, mode, environment)
         let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
             let reader = try connect(path, mode, limits, cacheBytes: limits.readerPageBytes)
             reader.piecePageBytes = limits.piecePageBytes

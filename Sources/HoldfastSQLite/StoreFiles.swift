@@ -52,6 +52,8 @@ final class StoreFiles: Sendable {
     /// Monotonic.
     private let lastCheck = Atomic<UInt64>(0)
     private let interval: UInt64
+    /// Whether another process may compact the database without this one's knowing, and so cut its file.
+    private let mayBeCompacted: Bool
     /// The database's file, which never becomes shorter than it was seen (`least`), unless it was compacted: then it may
     /// get as short as that (`shrunk`), until it is seen so.
     private let sizes = Lock((least: 0, shrunk: Int.max))
@@ -59,7 +61,9 @@ final class StoreFiles: Sendable {
     private let loss = Lock<HoldfastError?>(nil)
 
     /// To be made when all the files are there.
-    init(_ path: String, readOnly: Bool, _ environment: Environment) throws(HoldfastError) {
+    init(_ path: String, _ mode: Connection.Mode, _ environment: Environment) throws(HoldfastError) {
+        let readOnly = mode != .readWrite
+        mayBeCompacted = mode == .readOnly
         time = environment.time
         interval = UInt64(environment.limits.filesInterval)
         database = try File(path)
@@ -105,6 +109,7 @@ final class StoreFiles: Sendable {
     /// To be called before anything else is written, or opened. `header` reads the WAL's index.
     func check(_ header: () -> WALHeader?) throws(HoldfastError) {
         try checkDatabase()
+        try checkPages(header)
         try checkWAL(header)
         _ = try index?.size(Self.reopen)
         _ = try lock?.size(Self.reopen)
@@ -132,10 +137,18 @@ final class StoreFiles: Sendable {
         // Looked at with the lock held, lest it be compacted, and cut, between the look and the comparison.
         try sizes.withLock { sizes throws(HoldfastError) in
             let size = try database.size(Self.moveBack)
+            if mayBeCompacted { return }
             guard size >= sizes.least else { throw cutShort(database) }
             sizes.least = min(size, sizes.shrunk)
             if size <= sizes.shrunk { sizes.shrunk = .max }
         }
+    }
+
+    /// With nothing in the WAL, the file of a database that others may compact has as many pages as the last commit has left.
+    private func checkPages(_ header: () -> WALHeader?) throws(HoldfastError) {
+        guard mayBeCompacted, let before = header(), before.walBytes == 0 else { return }
+        guard try database.size(Self.moveBack) < before.databaseBytes, header() == before else { return }
+        throw cutShort(database)
     }
 
     /// The database was compacted to this many bytes, to which its file is cut with the next checkpoint. To be called where
@@ -155,6 +168,7 @@ final class StoreFiles: Sendable {
     func damage(_ header: () -> WALHeader?) -> HoldfastError? {
         do throws(HoldfastError) {
             try checkDatabase()
+            try checkPages(header)
             try checkWAL(header)
             return nil
         } catch {

@@ -67,11 +67,21 @@ struct WALHeader: Equatable, Sendable {
     /// How long the WAL must at least be: its header, and the frames that are committed, each with a header
     /// ("WAL Index Header" and "WAL File Format" in SQLite's walformat.html and fileformat2.html).
     var walBytes: Int {
-        let (page, frames) = withUnsafeBytes(of: words) { bytes in
-            (Int(bytes.load(fromByteOffset: 14, as: UInt16.self)), Int(bytes.load(fromByteOffset: 16, as: UInt32.self)))
-        }
+        let frames = number(at: 16)
+        return frames == 0 ? 0 : 32 + frames * (24 + pageBytes)
+    }
+
+    /// How long the database is with what the WAL holds; 0 where the index was made of an empty WAL.
+    var databaseBytes: Int { number(at: 20) * pageBytes }
+
+    private var pageBytes: Int {
+        let page = withUnsafeBytes(of: words) { Int($0.load(fromByteOffset: 14, as: UInt16.self)) }
         // 65,536 is written as 1.
-        return frames == 0 ? 0 : 32 + frames * (24 + (page == 1 ? 65_536 : page))
+        return page == 1 ? 65_536 : page
+    }
+
+    private func number(at offset: Int) -> Int {
+        withUnsafeBytes(of: words) { Int($0.load(fromByteOffset: offset, as: UInt32.self)) }
     }
 
     static func == (left: WALHeader, right: WALHeader) -> Bool { left.words == right.words }
