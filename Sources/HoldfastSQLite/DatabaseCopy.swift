@@ -14,10 +14,10 @@ final class DatabaseCopy {
     private(set) var isPublished = false
     private let epoch = hfplatform_fork_epoch()
 
-    /// The new file gets the mode of that at `model`.
-    init(to target: Location, like model: String) throws(HoldfastError) {
+    /// The new file gets the mode of that at `model`, with which its owner may write it too where `isWritable`.
+    init(to target: Location, like model: String, isWritable: Bool = false) throws(HoldfastError) {
         self.target = target
-        file = try PartialFile(for: target.path, like: model)
+        file = try PartialFile(for: target.path, like: model, isWritable: isWritable)
     }
 
     // In a forked child the file is the parent's.
@@ -36,6 +36,7 @@ final class DatabaseCopy {
     /// Gives what was made its name, which nothing has, nor that of a file beside it. Where this throws nothing has it.
     func publish() throws(HoldfastError) {
         try target.requireFree()
+        defer { if isPublished { file.settleMode(target.path) } }
         let failure = hfplatform_publish(file.path, target.path, HFPLATFORM_BY_RENAME)
         if failure == EEXIST { throw target.taken(by: target.path) }
         if failure != 0 { throw Location.error(failure, "writing", target.path) }
@@ -51,6 +52,7 @@ final class DatabaseCopy {
     /// Puts what was made in the place of a file that is whole by itself. Where this throws that is there as before, unless
     /// `isPublished` says that it could not be brought back.
     func replace() throws(HoldfastError) {
+        defer { if isPublished { file.settleMode(target.path) } }
         // Two files that change names can change them back.
         if hfplatform_exchange(file.path, target.path) == 0 {
             isPublished = true

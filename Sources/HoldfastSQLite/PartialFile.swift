@@ -11,10 +11,16 @@ final class PartialFile {
 
     let path: String
     private let claim: OpaquePointer
+    /// What it gets with its name.
+    private let mode: mode_t
 
-    /// With the mode and, where this process may, the owner of the file at `model`.
-    init(for target: String, like model: String) throws(HoldfastError) {
+    /// With the mode and, where this process may, the owner of the file at `model`. Until it has its name, or for good where
+    /// `isWritable`, its owner may read and write it all the same: what it is like may be kept from being written.
+    init(for target: String, like model: String, isWritable: Bool) throws(HoldfastError) {
         path = target + Self.end
+        var status = stat()
+        guard stat(model, &status) == 0 else { throw Location.error(errno, "opening", model) }
+        mode = status.st_mode & 0o777 | (isWritable ? Self.ownersMode : 0)
         var own = stat()
         var previous = stat()
         // What is to be replaced may be a copy that was interrupted when it had its name, and have this one too.
@@ -28,10 +34,8 @@ final class PartialFile {
             }
         }
         do throws(HoldfastError) {
-            var status = stat()
-            guard stat(model, &status) == 0 else { throw Location.error(errno, "opening", model) }
             if geteuid() == 0 { _ = chown(path, status.st_uid, status.st_gid) }
-            guard truncate(path, 0) == 0, chmod(path, status.st_mode & 0o777) == 0 else {
+            guard truncate(path, 0) == 0, chmod(path, mode | Self.ownersMode) == 0 else {
                 throw Location.error(errno, "creating", path)
             }
         } catch {
@@ -43,6 +47,11 @@ final class PartialFile {
 
     /// Lets go of the file, under whatever name it is now.
     deinit { hfplatform_claim_free(claim) }
+
+    /// To be called when it has its name: what a killed process leaves can be written by the next.
+    func settleMode(_ path: String) { if mode & Self.ownersMode != Self.ownersMode { _ = chmod(path, mode) } }
+
+    private static let ownersMode: mode_t = 0o600
 
     func discard() {
         unlink(path)

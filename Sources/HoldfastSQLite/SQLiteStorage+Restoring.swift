@@ -16,39 +16,47 @@ extension SQLiteStorage {
             throw HoldfastError(.cannotOpen, "there is no backup at \(backup): check the path")
         }
         let source = try SQLiteStorage.open(path: backup, options: forReading(options), environment: environment)
-        let location = try Location(of: path, allowUnsafe: options.allowUnsafeLocation)
+        var location = try Location(of: path, allowUnsafe: options.allowUnsafeLocation)
         if !replaces { try location.requireFree() }
         let (lock, isAlone) = try enter(location, options, environment)
         do throws(HoldfastError) {
             guard isAlone else {
                 throw HoldfastError(.busy, "\(location.path) is open in another process: close it there first")
             }
-            let copy = try DatabaseCopy(to: location, like: location.exists ? location.path : source.location)
+            // Whoever had the door before may have made it.
+            location.exists = try Location.sizeIfThere(location.path) != nil
+            let copy = try DatabaseCopy(
+                to: location, like: location.exists ? location.path : source.location, isWritable: !location.exists)
             _ = try source.make(copy, progress)
-            if location.exists {
-                let wal = try DisplacedWAL(of: location)
-                do throws(HoldfastError) {
-                    try copy.replace()
-                } catch {
-                    // Beside another store's file it would be read into that.
-                    if !copy.isPublished { wal.putBack() }
-                    throw error
-                }
-                wal.discard()
-            } else {
-                let wal = replaces ? try DisplacedWAL(of: location) : nil
-                do throws(HoldfastError) {
-                    try copy.publish()
-                } catch {
-                    wal?.putBack()
-                    throw error
-                }
-                wal?.discard()
+            let wal = replaces ? try DisplacedWAL(of: location) : nil
+            do throws(HoldfastError) {
+                try put(copy, at: location, replaces: replaces)
+            } catch {
+                // Beside another store's file it would be read into that.
+                if !copy.isPublished { wal?.putBack() }
+                throw error
             }
+            wal?.discard()
         } catch {
             if !location.exists { lock.removeIfMade() }
             throw error
         }
+    }
+
+    /// Who opens the store meanwhile lays an empty file there before it waits at the door. That is replaced in any case.
+    private static func put(_ copy: DatabaseCopy, at location: Location, replaces: Bool) throws(HoldfastError) {
+        func mayBeReplaced() throws(HoldfastError) -> Bool {
+            try Location.sizeIfThere(location.path).map { replaces || $0 == 0 } ?? false
+        }
+        if try !mayBeReplaced() {
+            do throws(HoldfastError) {
+                return try copy.publish()
+            } catch  where error.status == .exists {
+                guard try mayBeReplaced() else { throw error }
+            }
+        }
+        try location.requireNoCompanions()
+        try copy.replace()
     }
 
     private static func forReading(_ options: SQLiteOptions) -> SQLiteOptions {

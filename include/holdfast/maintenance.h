@@ -60,7 +60,9 @@ HF_EXPORT hf_status hf_store_backup(hf_store *store, const char *path, hf_progre
 /**
  * Makes a store from a backup, or from the file of any store that nobody changes meanwhile. The copy is
  * complete, found sound and synced before it gets its name. It has a new incarnation: positions in the
- * stream of the store that was backed up are not taken for positions in this one.
+ * stream of the store that was backed up are not taken for positions in this one. A new file has the
+ * permissions of the backup, and its owner may write it all the same. Who opens the store meanwhile waits,
+ * and gets the restored one.
  *
  * backup: NUL-terminated path. url: as for hf_store_open, of an SQLite file that no process has open.
  * options: NUL-terminated JSON object, or NULL.
@@ -107,8 +109,8 @@ HF_EXPORT hf_status hf_store_verify(hf_store *store, hf_progress_fn progress, vo
  * out_report: receives {"bytes_before","bytes_after"}, of the file; NULL if not wanted. The file may get
  * shorter a little later, where a reader stands in the way.
  *
- * Errors: HF_BUSY (another process has the store open), HF_UNSUPPORTED (a store without a file),
- * HF_READ_ONLY, HF_FULL, HF_IO, HF_CLOSED. The store is as before then. Any thread.
+ * Errors: HF_BUSY (another process has the store open for more than reading), HF_UNSUPPORTED (a store
+ * without a file), HF_READ_ONLY, HF_FULL, HF_IO, HF_CLOSED. The store is as before then. Any thread.
  */
 HF_EXPORT hf_status hf_store_compact(hf_store *store, hf_buffer *out_report, hf_error **out_error);
 

@@ -102,7 +102,8 @@ extension Store {
         return reached
     }
 
-    /// Beside the store, under a name that tells the version; nil for an engine without files.
+    /// Beside the store, under a name that tells the version, and which no other process that upgrades it is just writing;
+    /// nil for an engine without files.
     private func backUpBeforeUpgrade(from version: Int64, _ progress: Progress) throws(HoldfastError) -> String? {
         guard try storage.size() != nil else { return nil }
         var path = "\(storage.location)-v\(version).backup"
@@ -111,7 +112,7 @@ extension Store {
             do throws(HoldfastError) {
                 _ = try backUp(to: path, progress)
                 return path
-            } catch  where error.status == .exists && number < 1000 {
+            } catch  where [.exists, .busy].contains(error.status) && number < 1000 {
                 number += 1
                 path = "\(storage.location)-v\(version).backup\(number)"
             }
