@@ -99,8 +99,11 @@ def query_options(
     fields: Fields = None,
     parameters: Parameters = None,
     damaged: Damaged = "refuse",
+    **unknown: Any,
 ) -> Optional[bytes]:
     """The options of a query, or None where all are the defaults."""
+    if unknown:
+        raise _no_options(unknown)
     return options_of({**_options(sort, skip, limit, parameters, damaged), "fields": _fields(fields)})
 
 
@@ -113,10 +116,20 @@ def explain_options(
     parameters: Parameters = None,
     damaged: Damaged = "refuse",
     distinct: Optional[str] = None,
+    **unknown: Any,
 ) -> Optional[bytes]:
     """The options of a query that is explained, or None where all are the defaults."""
+    if unknown:
+        raise _no_options(unknown)
     query = _options(sort, skip, limit, parameters, damaged)
     return options_of({**query, "fields": _fields(fields), "distinct": distinct})
+
+
+def _no_options(unknown: Mapping[str, Any]) -> TypeError:
+    name, value = next(iter(unknown.items()))
+    return TypeError(
+        f"A query has no option {name!r}; conditions go into the filter: `find({{{name!r}: {value!r}}})`."
+    )
 
 
 def _fields(fields: Fields) -> Any:

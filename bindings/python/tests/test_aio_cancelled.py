@@ -419,7 +419,7 @@ def test_subscribing_in_another_loop_is_refused_once(run: Runner, caplog: pytest
                 changes.subscribe(print)
 
             def elsewhere() -> None:
-                with pytest.raises(holdfast.InvalidStateError, match="event loop"):
+                with pytest.raises(holdfast.InvalidStateError, match="`aio` in another loop"):
                     asyncio.run(subscribe())
 
             await asyncio.wait_for(asyncio.to_thread(elsewhere), WAIT)

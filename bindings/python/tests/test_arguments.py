@@ -33,6 +33,17 @@ def test_one_text_is_not_taken_for_several_or_for_a_dict(
     assert songs.count() == 3
 
 
+@pytest.mark.parametrize("name", ["find", "first", "iterate", "observe", "explain"])
+def test_a_condition_that_is_given_as_an_option_is_told_where_it_goes(
+    store: holdfast.Store, name: str
+) -> None:
+    songs = store.repository("songs")
+    for owner in (songs, songs.deferred):
+        if hasattr(owner, name):
+            with pytest.raises(TypeError, match=r"'artist'; .* the filter: `find\(\{'artist': 'Patti'\}\)`"):
+                getattr(owner, name)(artist="Patti")
+
+
 def test_columns_and_repositories_are_lists_of_names(store: holdfast.Store, tmp_path: Path) -> None:
     source = tmp_path / "table.db"
     connection = sqlite3.connect(source)

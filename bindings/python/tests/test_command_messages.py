@@ -62,6 +62,8 @@ FAILING = [
     ('put {store} songs --update {{"id":"none"}}', 3),
     ('put {store} songs {{"id":"a","deep":{deep}}}', 1),
     ("put {store} songs {{", 1),
+    ("put {store} songs {tmp}/none", 2),
+    ("find {store} songs {{", 2),
     ('put {store} songs {{"id":[]}}', 1),
     ('put {store} no/name {{"id":"a"}}', 1),
     ('put {store} songs --key title {{"id":"a"}}', 1),
@@ -97,6 +99,7 @@ FAILING = [
     ("export {store} {tmp}/none/lines", 1),
     ("export {store} --repository none", 3),
     ("export {tmp}/damaged.db {tmp}/exported", 5),
+    ("import {store} {tmp}/none", 2),
     ("import {store} {tmp}/taken", 1),
     ("import {store} {tmp}/taken --repository songs", 4),
     ("import {store} {tmp}/taken --repository songs --resume " + "x" * 300, 1),
@@ -109,6 +112,7 @@ FAILING = [
     ("backup {store} {store}", 4),
     ("backup memory: {tmp}/copy.db", 1),
     ("restore {tmp}/cut.db {tmp}/new.db", 1),
+    ("restore {tmp}/none.db {tmp}/new.db", 2),
     ("restore {tmp}/damaged.db {store}", 4),
     ("verify {tmp}/none.db", 3),
     ("compact memory:", 1),
@@ -131,6 +135,16 @@ def test_a_failure_is_told_in_the_commands_own_words(scene: dict[str, Any], word
         assert failure["exit_code"] == code
         assert failure["message"] in " ".join(ended.stderr.split()) or code == 2
         assert (failure["error"] == "usage") == (code == 2)
+
+
+def test_a_name_to_resume_by_that_stands_for_other_contents_is_to_be_another(
+    scene: dict[str, Any], path: str
+) -> None:
+    words = ("copy", path, scene["tmp"] / "copy.db", "--resume", "monday")
+    call(*words)
+    call("put", path, "songs", '{"id": "s0"}')
+    told = run(*words, code=4).stderr
+    assert told == "holdfast: --resume monday was begun with other contents: give another name\n"
 
 
 def test_every_message_of_the_library_can_be_told() -> None:

@@ -239,7 +239,10 @@ class LoopEvents:
     def check_loop(self) -> None:
         """Raises InvalidStateError in another loop than the store's."""
         if asyncio.get_running_loop() is not self.loop:
-            raise errors.InvalidStateError("The store belongs to the event loop in which it was opened.")
+            raise errors.InvalidStateError(
+                "The store belongs to the event loop in which it was opened; take its `aio` in another loop, "
+                "and its `blocking` in a thread that runs none."
+            )
 
     def submit(self, submission: Submission) -> "CommitFuture[Any]":
         """Hands a commit over, at once or when there is a place; every failure is its future's."""

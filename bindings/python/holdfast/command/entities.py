@@ -14,8 +14,11 @@ def text_of(source: str) -> str:
     (-), holds."""
     if source.lstrip().startswith(("{", "[")):
         return source
-    with click.open_file(source, encoding="utf-8") as file:
-        return file.read()
+    try:
+        with click.open_file(source, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError as error:
+        raise click.UsageError(f"{source!r} is no JSON, and there is no file of this name.") from error
 
 
 def named_once(members: "list[tuple[str, Any]]") -> "dict[str, Any]":

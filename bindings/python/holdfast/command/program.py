@@ -26,9 +26,10 @@ def program(ctx: click.Context, read_only: bool) -> None:
     --json each answer is a line of JSON, a list one line for each of its elements, and an error one object:
     {"error": its kind, "message": a sentence, "exit_code": a number, "detail": an object}.
 
-    Ends with 0; 1 after a failure; 2 when it was called wrongly; 3 where something was not found; 4 where it
-    was taken or busy, or changed meanwhile; 5 where it is damaged; 130 after Ctrl-C, with a line that tells
-    what was stored by then, if anything was.
+    Ends with 0; 1 after a failure; 2 when it was called wrongly, as with a filter that is no JSON or a file
+    to read that is not there; 3 where a store, or something in it, was not found; 4 where it was taken or
+    busy, or changed meanwhile; 5 where it is damaged; 130 after Ctrl-C, with a line that tells what was
+    stored by then, if anything was.
     """
     ctx.obj = dataclasses.replace(ctx.obj or Session(), read_only=read_only)
 

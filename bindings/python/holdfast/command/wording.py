@@ -29,7 +29,11 @@ _ADVICE = (
         "choose another name, or remove it first",
         "choose another name, or remove it first (restore takes --replace)",
     ),
-    ("see which it has", "holdfast info tells which it has"),
+    ("(open it first, or )?see which it has", "holdfast info tells which it has"),
+    (
+        r'the idempotency key "import/(.*)/\d+" was used before for other writes: .*',
+        r"--resume \1 was begun with other contents: give another name",
+    ),
     ("drop it and create it again", "drop it and create it again, with holdfast index"),
     ("drop it first, or give the new one another name", "drop it first, or give the new one another --name"),
     ("(,? or|:) raise (max_entity_bytes|max_depth)", ""),
