@@ -82,7 +82,8 @@ extension Store {
             // Nobody follows what they are to create.
             guard error.status == .notFound else { throw error }
             throw HoldfastError(
-                .notFound, "the store has no repository \"\(name)\": see which it has", detail: error.detail)
+                .notFound, "the store has no repository \"\(name)\": open it first, or see which it has",
+                detail: error.detail)
         }
         selection.repository = repository.record.id
         selection.id = options.id

@@ -180,6 +180,14 @@ def test_what_cannot_be_followed_is_refused(store: holdfast.Store, songs: Songs,
         wrong(store)
 
 
+def test_who_follows_a_repository_before_it_is_there_is_told_to_open_it(store: holdfast.Store) -> None:
+    for follow in (store.changes, lambda name: store.subscribe("mailer", name)):
+        with pytest.raises(holdfast.NotFoundError, match='no repository "outbox": open it first'):
+            follow("outbox")
+    store.repository("outbox")
+    store.subscribe("mailer", "outbox").close()
+
+
 # --- Entities of a class -----------------------------------------------------------------------------
 
 
