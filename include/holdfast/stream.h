@@ -55,6 +55,14 @@
  * read by a transaction begun afterwards. So does everybody where a server has lost commits
  * (HF_HISTORY_LOST); live queries and aggregations tell their whole result then.
  *
+ * A durable subscription that is open is not left behind by commits that it is not told of: the library moves
+ * its place past them, up to the first one that it was told of and has not acknowledged, with each
+ * acknowledgement and else by a small commit of its own, "relaxed", for each sixteenth of what the log keeps
+ * by the options of the process that has it open. What is not open stays where it is, and its place is lost
+ * once the log has gone on by log_retention, for which a process that was killed counts up to 65,536. What is
+ * lost stays so, however often it is opened with "since", until a position from there on is acknowledged: so
+ * acknowledge the error's `position`, once what is stored was read.
+ *
  * Live queries: the value of the first event is the whole result,
  *
  *   {"position": "5c…:42", "snapshot": [{…}, {…}], "versions": [40, 42]}
@@ -142,9 +150,10 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_stream_open_query(hf_repository *repositor
                                                         hf_stream **out_stream, hf_error **out_error);
 
 /**
- * Notes that a durable subscription has dealt with everything up to a position: it goes on behind it when it
- * is opened again. An earlier position than what was noted changes nothing. The note is a commit of its own,
- * of "relaxed" durability: after a power cut some commits may be told once more.
+ * Notes that a durable subscription has dealt with everything up to a position: when it is opened again it
+ * goes on behind it, and behind the commits after it that it was not to be told of. An earlier position than
+ * what was noted changes nothing. The note is a commit of its own, of "relaxed" durability: after a power cut
+ * some commits may be told once more.
  *
  * position: NUL-terminated, of an event of this stream.
  * Errors: HF_INVALID_STATE (the stream is not durable), HF_INVALID_ARGUMENT (no position of this store),

@@ -116,6 +116,8 @@ public final class Operation: Sendable {
         let receipt = try store.transact(options) { transaction throws(HoldfastError) in
             value = try run(in: transaction)
         }
+        // What this run has made was never stored: the same request was faster.
+        if receipt.isReplayed { value = FutureValue(bytes: OperationStep.null) }
         value.receipt = receipt
         return value
     }

@@ -164,6 +164,8 @@ final class OperationRun: CommitOwner, Withdrawable {
         switch commit.outcome! {
         case .success(let receipt):
             var (value, isTransaction) = state.withLock { ($0.value, $0.isTransaction) }
+            // What this run has made was never stored: the same request was faster.
+            if isTransaction, receipt.isReplayed { value = FutureValue(bytes: OperationStep.null) }
             value.receipt = receipt
             if case .write(let step) = operation.work {
                 value = isTransaction ? step.dated(value) : step.result(commit.results, receipt)

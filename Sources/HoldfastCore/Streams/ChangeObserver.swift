@@ -6,6 +6,8 @@ internal import HoldfastStorage
 final class ChangeObserver {
     let selection: ChangeSelection
     let outbox: StreamOutbox
+    /// Of a durable subscription that may move it.
+    let place: SubscriptionPlace?
     private let incarnation: String
     private let limits: Limits
     /// The commit up to which it was told.
@@ -14,11 +16,12 @@ final class ChangeObserver {
     private(set) var isBehind = false
 
     init(
-        _ selection: ChangeSelection, _ outbox: StreamOutbox, since sequence: CommitSequence, incarnation: String,
-        _ limits: Limits
+        _ selection: ChangeSelection, _ outbox: StreamOutbox, since sequence: CommitSequence,
+        _ place: SubscriptionPlace?, incarnation: String, _ limits: Limits
     ) {
         self.selection = selection
         self.outbox = outbox
+        self.place = place
         self.sequence = sequence
         self.incarnation = incarnation
         self.limits = limits
@@ -31,6 +34,7 @@ final class ChangeObserver {
     func beginHistory(at sequence: CommitSequence) -> Event {
         self.sequence = sequence
         isBehind = false
+        place?.beginHistory(at: sequence)
         return outbox.notice(.lost(StreamPosition.undone(incarnation, sequence)))
     }
 
@@ -45,9 +49,7 @@ final class ChangeObserver {
             isBehind = true
             return nil
         }
-        let batch = batch(entries, through: last, known)
-        sequence = last
-        return batch.commits.isEmpty ? nil : outbox.notice(.changes(batch))
+        return tell(entries, through: last, known)
     }
 
     /// More on its way is too much: then it is told from the commit log.
@@ -55,18 +57,23 @@ final class ChangeObserver {
         load.changes > limits.observerChanges || load.bytes > limits.observerBytes
     }
 
-    private func batch(
+    /// What concerns it of these commits, if any does.
+    private func tell(
         _ entries: some Sequence<CommitLogEntry>, through last: CommitSequence,
         _ known: (CommitLogEntry) -> [ChangeSelection.Known]
-    ) -> ChangeBatch {
+    ) -> Event? {
         var batch = ChangeBatch(position: StreamPosition.text(incarnation, last))
-        for entry in entries where entry.sequence > sequence && entry.sequence <= last {
+        batch.isBehind = isBehind
+        let new = entries.lazy.filter { [sequence] in $0.sequence > sequence && $0.sequence <= last }
+        for entry in new {
             let changes = known(entry).compactMap { selection.change($0, at: entry.sequence) }
             if !changes.isEmpty {
                 batch.commits.append(ChangeBatch.Commit(sequence: entry.sequence, time: entry.time, changes: changes))
             }
         }
-        return batch
+        sequence = last
+        place?.follow(new, through: last, told: batch.commits)
+        return batch.commits.isEmpty ? nil : outbox.notice(.changes(batch))
     }
 
     /// Whether it is behind, and everything that it was told has arrived.
@@ -80,15 +87,14 @@ final class ChangeObserver {
             guard let entries = try snapshot.commitLog(after: sequence, limit: limits.logPage) else {
                 sequence = max(position, snapshot.sequence)
                 isBehind = false
+                place?.lose(through: sequence)
                 return [outbox.notice(.lost(StreamPosition.trimmed(incarnation, sequence)))]
             }
             let last = entries.last?.sequence ?? max(position, snapshot.sequence)
             let bodies = try LoggedBodies(entries, from: snapshot, of: selection)
-            var batch = batch(entries, through: last, bodies.known)
-            batch.isBehind = true
-            sequence = last
+            let event = tell(entries, through: last, bodies.known)
             isBehind = sequence < position
-            if !batch.commits.isEmpty { return [outbox.notice(.changes(batch))] }
+            if let event { return [event] }
         }
         return []
     }

@@ -8,13 +8,19 @@ public final class ChangeStream: Sendable {
     /// Of one that tells of changes.
     private let selection: ChangeSelection?
     private let durableName: String?
+    /// Of a durable subscription of a store that can be written.
+    private let place: SubscriptionPlace?
     private let isCancelled = Atomic<Bool>(false)
 
-    init(_ store: Store, _ outbox: StreamOutbox, _ selection: ChangeSelection?, durableName: String? = nil) {
+    init(
+        _ store: Store, _ outbox: StreamOutbox, _ selection: ChangeSelection?, durableName: String? = nil,
+        _ place: SubscriptionPlace? = nil
+    ) {
         self.store = store
         self.outbox = outbox
         self.selection = selection
         self.durableName = durableName
+        self.place = place
     }
 
     deinit { cancel() }
@@ -38,6 +44,8 @@ public final class ChangeStream: Sendable {
         }
         try store.requireWritable()
         let sequence = try StreamPosition.sequence(position, in: store.incarnation, head: try store.head())
-        try store.setSubscription(durableName, to: sequence)
+        let destination = place?.destination(acknowledging: sequence) ?? sequence
+        try store.setSubscription(durableName, to: destination)
+        place?.acknowledged(sequence, movingTo: destination)
     }
 }

@@ -237,6 +237,7 @@ final class CommitLogFollower: Sendable {
         // Nothing can be followed from what is no more.
         if let loss = storage.loss, loss.status != .historyLost { streams.end(with: loss) }
         streams.serveAggregations()
+        streams.moveSubscriptions()
         delivery.post(streams.takeEvents())
         let (isIdle, isClosing) = state.withLock { state in
             state.isWorking = false

@@ -351,6 +351,9 @@ final class FollowedStreams {
         defer { snapshot.close() }
         for observer in behind { events += try observer.catchUp(to: position, from: snapshot) }
     }
+
+    /// Keeps the durable subscriptions that miss nothing within what the commit log keeps.
+    func moveSubscriptions() { SubscriptionPlace.move(observers.compactMap(\.place)) }
 }
 
 extension CommittedBatch.Commit {

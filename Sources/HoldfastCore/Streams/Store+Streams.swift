@@ -20,11 +20,15 @@ extension Store {
                 try requireWritable()
                 try setSubscription(name, to: since)
             }
+            var place: SubscriptionPlace?
+            if let name = options.durableName, !storage.isReadOnly {
+                place = SubscriptionPlace(try subscriptionKey(name), at: acknowledged ?? since, since: since, of: self)
+            }
             let outbox = follower.outbox(observer)
             follower.attach(
-                ChangeObserver(selection, outbox, since: since, incarnation: incarnation, environment.limits),
+                ChangeObserver(selection, outbox, since: since, place, incarnation: incarnation, environment.limits),
                 begunIn: history)
-            return ChangeStream(self, outbox, selection, durableName: options.durableName)
+            return ChangeStream(self, outbox, selection, durableName: options.durableName, place)
         } catch {
             follower.end(options.durableName)
             throw error
@@ -126,6 +130,10 @@ extension Store {
     }
 
     private static func subscriptionID(_ name: String) -> String { "subscription/\(name)" }
+
+    private func subscriptionKey(_ name: String) throws(HoldfastError) -> EntityKey {
+        try openSystemRepository().key(EntityID(unchecked: Array(Self.subscriptionID(name).utf8)))
+    }
 
     /// What was acknowledged last.
     private func subscription(_ name: String) throws(HoldfastError) -> CommitSequence? {

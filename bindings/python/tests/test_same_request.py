@@ -107,6 +107,30 @@ def test_who_fails_on_what_the_same_request_has_just_stored_gets_its_receipt(
     assert again == (None, receipt)
 
 
+def test_a_sequence_that_the_same_request_has_outrun_answers_nothing_of_its_own(store: Store) -> None:
+    orders, checked = store.repository("orders"), store.repository("checked")
+    faster = once_faster(store, lambda store: store.repository("orders").add({}))
+    checked.set_validator(lambda id, entity: faster() and None)
+    steps = orders.deferred.add({}), checked.deferred.save({"id": "v"})
+    sequence = store.sequence(*steps, idempotency_key=KEY)
+    assert sequence.perform() is None
+    assert checked.count() == 0
+
+
+def test_of_sequences_that_are_submitted_at_once_none_answers_what_is_not_stored(store: Store) -> None:
+    orders = store.repository("orders")
+    for key in map(str, range(20)):
+        sequence = store.sequence(orders.deferred.add({"key": key}), idempotency_key=key)
+        futures = [sequence.submit() for _ in range(8)]
+        answers = [(future.result(60), future.receipt) for future in futures]
+        stored = orders.find({"key": key})
+        assert len(stored) == 1
+        for value, receipt in answers:
+            assert receipt is not None
+            assert value == (None if receipt.replayed else stored)
+        assert sum(value is not None for value, _ in answers) == 1
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_a_failure_is_told_where_nobody_has_used_the_key(
     store: Store, door: Callable[[Store, Body], object]

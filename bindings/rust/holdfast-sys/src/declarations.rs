@@ -831,7 +831,7 @@ extern "C" {
     /// Errors: those of hf_repository_find, HF_NO_MEMORY. Any thread. Runs the query once on the calling thread.
     #[must_use]
     pub fn hf_stream_open_query(repository: *mut hf_repository, filter: *const c_char, filter_length: usize, options: *const c_char, on_event: hf_event_fn, user_data: *mut c_void, free_user_data: Option<unsafe extern "C" fn(user_data: *mut c_void)>, out_stream: *mut *mut hf_stream, out_error: *mut *mut hf_error) -> hf_status;
-    /// Notes that a durable subscription has dealt with everything up to a position: it goes on behind it when it is opened again. An earlier position than what was noted changes nothing. The note is a commit of its own, of "relaxed" durability: after a power cut some commits may be told once more.
+    /// Notes that a durable subscription has dealt with everything up to a position: when it is opened again it goes on behind it, and behind the commits after it that it was not to be told of. An earlier position than what was noted changes nothing. The note is a commit of its own, of "relaxed" durability: after a power cut some commits may be told once more.
     ///
     /// position: NUL-terminated, of an event of this stream. Errors: HF_INVALID_STATE (the stream is not durable), HF_INVALID_ARGUMENT (no position of this store), HF_READ_ONLY, those of a commit, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks for the commit.
     pub fn hf_stream_acknowledge(stream: *mut hf_stream, position: *const c_char, out_error: *mut *mut hf_error) -> hf_status;
