@@ -369,7 +369,8 @@ class StoreStreams(Blocking, StoreHistory):
         The first time, which is noted, and where the log no longer has its place, it begins behind `since`;
         without that the first time with the next commit. Other options, and of which changes they cannot
         decide: see `changes`. Raises InvalidStateError where one of this name is open in this process, and
-        CursorLostError: open it again with the error's `position` as `since`.
+        CursorLostError: open it again with the error's `position` as `since`, read what is stored anew, and
+        acknowledge that position. While it is open, commits that it is not told of do not leave it behind.
         """
         return _change_stream(self, {**change_options(repository, **options), "durable": name}, as_members)
 
