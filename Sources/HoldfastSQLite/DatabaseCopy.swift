@@ -54,12 +54,18 @@ final class DatabaseCopy {
     func replace() throws(HoldfastError) {
         defer { if isPublished { file.settleMode(target.path) } }
         // Two files that change names can change them back.
+        let mode = PartialFile.mark(target.path)
         if hfplatform_exchange(file.path, target.path) == 0 {
             isPublished = true
-            try syncDirectory { hfplatform_exchange(file.path, target.path) == 0 }
+            try syncDirectory {
+                guard hfplatform_exchange(file.path, target.path) == 0 else { return false }
+                if let mode { _ = chmod(target.path, mode) }
+                return true
+            }
             unlink(file.path)
             return
         }
+        if let mode { _ = chmod(target.path, mode) }
         let previous = try keepPrevious()
         guard rename(file.path, target.path) == 0 else {
             let failure = errno

@@ -5,7 +5,9 @@ internal import HoldfastEnvironment
 /// The file in which a copy is made before it gets its name: `<path>-partial`.
 ///
 /// While it is made, a lock on it keeps everybody else from taking it for what a killed process has left; that is begun
-/// anew by the next. The lock is on its first byte, which SQLite, whose locks lie far behind, does not use.
+/// anew by the next. The lock is on its first byte, which SQLite, whose locks lie far behind, does not use. What was left is
+/// known by its mode, which has the sticky bit from the file's first moment until it has its name: on a file that means
+/// nothing else. Any other file of the name is somebody's, and stays.
 final class PartialFile {
     static let end = "-partial"
 
@@ -35,7 +37,9 @@ final class PartialFile {
         }
         do throws(HoldfastError) {
             if geteuid() == 0 { _ = chown(path, status.st_uid, status.st_gid) }
-            guard truncate(path, 0) == 0, chmod(path, mode | Self.ownersMode) == 0 else {
+            let writable = mode | Self.ownersMode
+            // FAT refuses to set the mark.
+            guard truncate(path, 0) == 0, chmod(path, writable | Self.mark) == 0 || chmod(path, writable) == 0 else {
                 throw Location.error(errno, "creating", path)
             }
         } catch {
@@ -48,10 +52,19 @@ final class PartialFile {
     /// Lets go of the file, under whatever name it is now.
     deinit { hfplatform_claim_free(claim) }
 
-    /// To be called when it has its name: what a killed process leaves can be written by the next.
-    func settleMode(_ path: String) { if mode & Self.ownersMode != Self.ownersMode { _ = chmod(path, mode) } }
+    /// To be called when it has its name: what a killed process leaves is known by the mode, and can be written by the next.
+    func settleMode(_ path: String) { _ = chmod(path, mode) }
+
+    /// Marks a file that is about to get the name for a moment, so that it is no obstacle to the next if this process is killed
+    /// then. Answers its mode, which it is to have where it keeps its own name; nil where it is not marked.
+    static func mark(_ path: String) -> mode_t? {
+        var status = stat()
+        guard stat(path, &status) == 0, chmod(path, status.st_mode & 0o7777 | mark) == 0 else { return nil }
+        return status.st_mode & 0o7777
+    }
 
     private static let ownersMode: mode_t = 0o600
+    private static let mark: mode_t = 0o1000
 
     func discard() {
         unlink(path)
@@ -71,10 +84,18 @@ final class PartialFile {
         if isThere, try Location.sizeIfThere(path + "-lock") != nil {
             throw HoldfastError(.exists, "\(path) is in the way, a store of its own: move it away first")
         }
+        // Where the mark could not be kept, there is at least nothing to lose in an empty file.
+        if isThere && status.st_mode & mark == 0 && status.st_size > 0 {
+            throw HoldfastError(
+                .exists,
+                "\(path) is in the way, and not known to be left of a copy that was cut short: move it away, or remove it"
+            )
+        }
         // What is there is claimed before it is opened: to close it would take SQLite's locks from a copy that this
         // process is making.
         var claim = isThere ? try StoreLock.claim(status, path, orBusy: { busy(path) }) : nil
-        let descriptor = hfplatform_open_unshared(path, O_RDWR | (isThere ? 0 : O_CREAT | O_EXCL), 0o600)
+        let descriptor = hfplatform_open_unshared(
+            path, O_RDWR | (isThere ? 0 : O_CREAT | O_EXCL), UInt32(ownersMode | mark))
         guard descriptor >= 0 else {
             if let claim { hfplatform_claim_free(claim) }
             if -descriptor == (isThere ? ENOENT : EEXIST) { return nil }

@@ -214,6 +214,7 @@ static void two_backups_to_one_name_do_not_write_into_each_other(fixture *f) {
     save(r.things, NULL, "{\"id\":\"own\"}");
     /* What a killed process has left is no obstacle. */
     write_file(place(f, "copy.db", "-partial"), "half a copy");
+    assert_int_equal(chmod(place(f, "copy.db", "-partial"), 01600), 0);
     rival own = {r.store, target, HF_OK};
     expect_ok(hf_store_backup, r.store, target, back_up_too, &own, NULL);
     assert_int_equal(own.answered, HF_BUSY);

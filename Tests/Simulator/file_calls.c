@@ -43,7 +43,7 @@ static int open_simulated(const char *path, int flags, mode_t mode) {
         if (file < 0 && !creates)
             return fail(ENOENT);
         if (file < 0)
-            file = file_create(text, mode & 0777);
+            file = file_create(text, mode & 07777);
         if (file < 0)
             return fail(ENOSPC);
         if (flags & O_TRUNC)

@@ -174,7 +174,7 @@ int fchmod(int number, mode_t mode) {
         int error = enter("fchmod", name_of(open->file), SELDOM, EIO);
         if (error != 0)
             return fail(error);
-        the->files[open->file].mode = mode & 0777;
+        the->files[open->file].mode = mode & 07777;
         return leave(0);
     }
     REAL(fchmod)
@@ -187,7 +187,7 @@ int chmod(const char *path, mode_t mode) {
         int file = file_named(name_in(path));
         if (error != 0 || file < 0)
             return fail(error != 0 ? error : ENOENT);
-        the->files[file].mode = mode & 0777;
+        the->files[file].mode = mode & 07777;
         return leave(0);
     }
     REAL(chmod)

@@ -48,11 +48,12 @@ typedef bool (*hf_progress_fn)(uint64_t done, uint64_t total, void *user_data);
  * wanted. user_data: passed to it; borrowed until the call returns. out_report: receives
  * {"path","sequence","bytes"}; NULL if not wanted.
  *
- * Errors: HF_EXISTS (the message names the file, which may be a store whose name ends in "-partial"), HF_BUSY
- * (that file is just being written, or a process has a store of that name open), HF_UNSUPPORTED (a store
- * without a file: export it), HF_CANCELLED, HF_CLOSED (closed meanwhile), HF_CANNOT_OPEN (also a name that is
- * kept for a part of another store), HF_READ_ONLY, HF_FULL, HF_IO, HF_CORRUPT (the store is damaged: verify
- * it). Nothing is left behind then. Any thread.
+ * Errors: HF_EXISTS (the message names the file, which may be the one with "-partial" appended: what a copy
+ * that was cut short has left is known by the sticky bit of its mode, and begun anew; where the file system
+ * keeps none, remove it), HF_BUSY (that file is just being written, or a process has a store of that name
+ * open), HF_UNSUPPORTED (a store without a file: export it), HF_CANCELLED, HF_CLOSED (closed meanwhile),
+ * HF_CANNOT_OPEN (also a name that is kept for a part of another store), HF_READ_ONLY, HF_FULL, HF_IO,
+ * HF_CORRUPT (the store is damaged: verify it). Nothing is left behind then. Any thread.
  */
 HF_EXPORT hf_status hf_store_backup(hf_store *store, const char *path, hf_progress_fn progress,
                                     void *user_data, hf_buffer *out_report, hf_error **out_error);

@@ -1,6 +1,8 @@
 """Backups, restores and compactions while others use the store, its files or their names."""
 
 import os
+import signal
+import stat
 import subprocess
 import sys
 import time
@@ -51,7 +53,7 @@ def test_a_store_that_may_only_be_read_is_backed_up_and_its_backup_restored(
         tmp_path / "monday.db",
         tmp_path / "restored.db",
     )
-    modes = [Path(tmp_path, name).stat().st_mode & 0o777 for name in ("monday.db", "restored.db")]
+    modes = [stat.S_IMODE(Path(tmp_path, name).stat().st_mode) for name in ("monday.db", "restored.db")]
     assert modes == [0o444, 0o644]
     assert not list(tmp_path.glob("*-partial*"))
 
@@ -149,3 +151,46 @@ def test_a_reader_finds_the_store_sound_that_another_process_has_compacted(path:
         assert ask("grown.db") == "21 True"
     assert ask("closed.db") == "21 True"
     assert other.wait().returncode == 0
+
+
+def test_a_copy_spares_what_others_have_under_the_name_of_its_unfinished_file(
+    path: str, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes-partial"
+    notes.write_text("dear diary")
+    with holdfast.open(path) as store:
+        store.backup(tmp_path / "monday-partial")
+        store.repository("songs").save({"id": "new"})
+        for name in ("monday", "notes"):
+            with pytest.raises(holdfast.ExistsError, match=f"{name}-partial is in the way.*move it away"):
+                store.backup(tmp_path / name)
+            with pytest.raises(holdfast.ExistsError, match=f"{name}-partial is in the way"):
+                holdfast.restore(tmp_path / "monday-partial", tmp_path / name)
+    assert notes.read_text() == "dear diary"
+    with holdfast.open(tmp_path / "monday-partial", read_only=True) as backup:
+        assert backup.repository("songs").count() == 500
+
+
+@pytest.mark.parametrize("share", [0, 0.5, 1])
+def test_what_a_killed_copy_has_left_is_no_obstacle_to_the_next(
+    path: str, tmp_path: Path, share: float
+) -> None:
+    other = start_program(
+        "import os, signal, sys, holdfast\n"
+        "def copying(done, total):\n"
+        f"    if done >= total * {share}:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "with holdfast.open(sys.argv[1]) as store:\n"
+        "    store.repository('songs').save_many([{'id': f't{n}', 'text': 'x' * 500} for n in range(9000)])\n"
+        "    store.backup(sys.argv[2], progress=copying)\n",
+        path,
+        str(tmp_path / "monday.db"),
+    )
+    assert other.wait().returncode == -signal.SIGKILL
+    assert (tmp_path / "monday.db-partial").exists()
+    with holdfast.open(path) as store:
+        store.backup(tmp_path / "monday.db")
+    assert not (tmp_path / "monday.db-partial").exists()
+    assert stat.S_IMODE((tmp_path / "monday.db").stat().st_mode) == 0o644
+    holdfast.restore(tmp_path / "monday.db", path, replace=True)
+    assert stat.S_IMODE(Path(path).stat().st_mode) == 0o644
