@@ -13,7 +13,7 @@
  * order of the repositories' names and the ids, with their bytes as stored, except that a line break between
  * JSON's words becomes a space. Readers ignore members that they do not know. Where no such first line
  * stands, every line is an entity itself, whatever it looks like, but for one such as this further down,
- * which is refused.
+ * which is refused, as is a first line with a "holdfast_export" that is not as above.
  */
 #ifndef HOLDFAST_TRANSFER_H
 #define HOLDFAST_TRANSFER_H
@@ -75,9 +75,11 @@ HF_EXPORT hf_status hf_store_export(hf_store *store, const char *options, hf_wri
  * entity, or at the end. All is durable when the call returns.
  *
  * Of an export, repositories are created with their keys, indexes after the entities, and where no schema's
- * version is recorded, that of the export is. An entity keeps its version where no entity of this store can
- * have had a greater one, as in a new store; commits to come have greater numbers. Where it replaces another,
- * and in a repository with a validator, it gets a new one.
+ * version is recorded, that of the export is. Into a store without entities each brings its version, where no
+ * entity of this store can have had a greater one, as in a new store; commits to come have greater numbers.
+ * A store that has entities goes on from its own number, so that who follows its commits keeps his place,
+ * and gives new versions. So does an import with "replace", one into a repository with a validator, and one
+ * of an export whose "sequence" is beyond 2^51.
  *
  * options: NUL-terminated JSON object, or NULL.
  *   "repository": name             where lines go that name none; an id is assigned where one is missing
@@ -93,9 +95,10 @@ HF_EXPORT hf_status hf_store_export(hf_store *store, const char *options, hf_wri
  * stored counts as stored. NULL if not wanted.
  *
  * Errors, with the detail's `line`: HF_INVALID_JSON (also an export that was cut short, or has a line that is
- * none of an export), HF_INVALID_ENTITY, HF_INVALID_ID (also where an export's line names another id than its
- * entity has), HF_EXISTS, HF_UNIQUE_VIOLATION, HF_KEY_REUSED, what read has failed with, HF_CANCELLED,
- * HF_INVALID_OPTION, HF_INVALID_NAME, HF_READ_ONLY, and those of hf_transaction_commit. Any thread.
+ * none of an export), HF_FORMAT_TOO_NEW (an export of a newer library), HF_INVALID_ENTITY, HF_INVALID_ID
+ * (also where an export's line names another id than its entity has), HF_EXISTS, HF_UNIQUE_VIOLATION,
+ * HF_KEY_REUSED, what read has failed with, HF_CANCELLED, HF_INVALID_OPTION, HF_INVALID_NAME, HF_READ_ONLY,
+ * and those of hf_transaction_commit. Any thread.
  */
 HF_EXPORT hf_status hf_store_import(hf_store *store, const char *options, hf_read_fn read,
                                     hf_progress_fn progress, void *user_data, hf_buffer *out_report,

@@ -103,8 +103,9 @@ extension Store {
     ///
     ///     try await store.importLines { try file.read(upToCount: 65_536) }
     ///
-    /// Of an export, repositories and indexes are created, and entities keep their versions where the store is new. Throws,
-    /// with the detail's `line`, `.invalidJSON` (also of an export that was cut short), `.invalidEntity`, `.invalidID`,
+    /// Of an export, repositories and indexes are created, and entities keep their versions where the store has none yet.
+    /// Throws, with the detail's `line`, `.invalidJSON` (also of an export that was cut short), `.formatTooNew` (of one that a
+    /// newer library has written), `.invalidEntity`, `.invalidID`,
     /// `.exists`, `.uniqueViolation`, `.keyReused`, what commits throw, and what `read` throws.
     /// - Parameters:
     ///   - repository: Where lines go that name none.

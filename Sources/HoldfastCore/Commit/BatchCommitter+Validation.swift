@@ -58,13 +58,7 @@ extension BatchCommitter {
         guard let key = commit.idempotencyKey, let record = overlay.idempotency[key] ?? present.idempotency[key],
             !keyAges.isExpired(record)
         else { return nil }
-        guard record.fingerprint == Fingerprint.of(commit.writes) else {
-            throw .member(
-                HoldfastError(
-                    .keyReused,
-                    "the idempotency key \"\(String(decoding: key, as: UTF8.self))\" was used before for other writes: "
-                        + "give each piece of work a key of its own"))
-        }
+        guard record.fingerprint == commit.fingerprint else { throw .member(Store.keyReused(key)) }
         do { return try Receipt(replaying: record.receipt) } catch { throw .member(error) }
     }
 
@@ -168,7 +162,7 @@ extension BatchCommitter {
         if let key = commit.idempotencyKey {
             overlay.add(
                 IdempotencyRecord(
-                    key: key, fingerprint: Fingerprint.of(commit.writes), sequence: sequence, time: keyAges.now,
+                    key: key, fingerprint: commit.fingerprint, sequence: sequence, time: keyAges.now,
                     receipt: receipt.json))
         }
         return receipt

@@ -67,6 +67,11 @@ extension BatchCommitter {
             return ([CommitLogEntry.Change(key: EntityKey(whole: record.id), isDeletion: false)], [[]])
         case .advance(_, let note):
             guard let note, let before = commit.headBefore else { break }
+            // Others who go by the note were faster: what they have noted holds.
+            if let noted = try noted(under: note, in: write, &overlay) {
+                commit.headBefore = noted
+                break
+            }
             let text = Store.systemEntity(note.id.text, Int64(clamping: before))
             return ([CommitLogEntry.Change(key: note, isDeletion: false)], [text])
         case .createIndex(let repository, let name, let definition):
@@ -121,6 +126,23 @@ extension BatchCommitter {
             commit.indexProgress = IndexProgress(isDone: isDone)
         }
         return ([], [])
+    }
+
+    /// What a commit has noted when it advanced the sequence.
+    private func noted(
+        under note: EntityKey, in write: any StorageWrite, _ overlay: inout BatchOverlay
+    ) throws(Refusal) -> CommitSequence? {
+        var body = overlay.change(of: note)?.body
+        if body == nil {
+            do throws(HoldfastError) {
+                try write.fetch([note]) { _, view in body = Array(view.body) }
+            } catch { throw .storage(error) }
+        }
+        guard let body else { return nil }
+        do throws(HoldfastError) {
+            return CommitSequence(
+                clamping: try body.withBytes { body throws(HoldfastError) in try Store.systemValue(in: body) })
+        } catch { throw .member(error) }
     }
 
     /// Whether an index is what one of this definition would be, of whatever kind its entries are.

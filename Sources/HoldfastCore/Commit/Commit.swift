@@ -35,6 +35,8 @@ public final class Commit: @unchecked Sendable {
     /// Monotonic; past it the commit is withdrawn while it is queued.
     package let deadline: UInt64?
     let idempotencyKey: [UInt8]?
+    /// Of what was asked for under the key, where the writes are only a part of it.
+    private let asked: UInt64?
     let attempts: Int
     /// Nil for a commit whose owner waits.
     let owner: (any CommitOwner)?
@@ -86,6 +88,7 @@ public final class Commit: @unchecked Sendable {
         self.isDurable = isDurable
         deadline = nil
         idempotencyKey = nil
+        asked = nil
         attempts = 1
         owner = nil
         ownerLeads = true
@@ -98,7 +101,7 @@ public final class Commit: @unchecked Sendable {
 
     package init(
         writes: [Write], reads: ReadSet? = nil, isDurable: Bool, deadline: UInt64?, idempotencyKey: [UInt8]? = nil,
-        attempts: Int = 1, owner: (any CommitOwner)? = nil, trees: TreeTransaction? = nil,
+        asked: UInt64? = nil, attempts: Int = 1, owner: (any CommitOwner)? = nil, trees: TreeTransaction? = nil,
         wantsResults: Bool = false, keptVersions: [EntityKey: CommitSequence]? = nil
     ) {
         self.writes = writes
@@ -106,6 +109,7 @@ public final class Commit: @unchecked Sendable {
         self.isDurable = isDurable
         self.deadline = deadline
         self.idempotencyKey = idempotencyKey
+        self.asked = asked
         self.attempts = attempts
         self.owner = owner
         ownerLeads = owner == nil
@@ -115,6 +119,9 @@ public final class Commit: @unchecked Sendable {
         self.wantsResults = wantsResults
         size = writes.reduce(256) { $0 + $1.size }
     }
+
+    /// What its idempotency key stands for.
+    var fingerprint: UInt64 { asked ?? Fingerprint.of(writes) }
 
     var advances: Bool { if case .advance = catalogueChange { true } else { false } }
 

@@ -73,7 +73,7 @@ public struct Receipt: Sendable {
         return changes
     }
 
-    private var changeCount: Int {
+    package var changeCount: Int {
         switch content {
         case .logged(let changes, _): changes.count
         case .read(_, let changes): changes.count

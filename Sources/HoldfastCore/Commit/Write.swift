@@ -50,7 +50,7 @@ public struct Write: Sendable {
 }
 
 /// FNV-1a, 64 bits (Fowler, Noll, Vo; RFC 9923): stable across processes, which Swift's own hashing is not.
-struct Fingerprint {
+package struct Fingerprint {
     private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 
     mutating func add(_ bytes: [UInt8]) {
@@ -77,7 +77,7 @@ struct Fingerprint {
 
     /// Of a whole write set. The sum over the writes does not depend on their order, which for assigned ids is
     /// not the same twice.
-    static func of(_ writes: [Write]) -> UInt64 {
+    package static func of(_ writes: [Write]) -> UInt64 {
         writes.reduce(UInt64(writes.count)) { sum, write in
             var one = Fingerprint()
             one.add(UInt64(bitPattern: write.key.repository))

@@ -18,6 +18,8 @@ public struct TransactionOptions: Sendable {
     /// Whether a submission waits for a slot, on its thread, where there is none.
     public var waitsForSlot = true
     public var idempotencyKey: [UInt8]?
+    /// The fingerprint of what was asked for under the key, where the writes are only a part of it.
+    package var asked: UInt64?
     /// Whether the first write that fails dooms it.
     public var abortsOnError = false
     /// For diagnostics.

@@ -74,6 +74,21 @@ extension Store {
         return try Receipt(replaying: record.receipt)
     }
 
+    /// The same, where it was this that was asked for.
+    package func replay(_ key: [UInt8], of asked: UInt64) throws(HoldfastError) -> Receipt? {
+        let record = try read { snapshot throws(HoldfastError) in try snapshot.idempotencyRecord(key) }
+        guard let record, !keyAges.isExpired(record) else { return nil }
+        guard record.fingerprint == asked else { throw Self.keyReused(key) }
+        return try Receipt(replaying: record.receipt)
+    }
+
+    static func keyReused(_ key: [UInt8]) -> HoldfastError {
+        HoldfastError(
+            .keyReused,
+            "the idempotency key \"\(String(decoding: key, as: UTF8.self))\" was used before for other writes: give "
+                + "each piece of work a key of its own")
+    }
+
     /// To be asked after any failure of a transaction with a key, also the body's own or a validator's: what stands in its way
     /// may be what the same request has stored, which came from elsewhere at the same time and was faster. Its answer is then
     /// that of both.

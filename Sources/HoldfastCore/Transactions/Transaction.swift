@@ -255,7 +255,8 @@ public final class Transaction: Sendable {
                 writes: writes, reads: state.view.readsForCommit(options.isolation, writes),
                 isDurable: options.isDurable ?? store.options.isDurable,
                 deadline: options.timeoutMilliseconds == 0 ? nil : deadline,
-                idempotencyKey: options.idempotencyKey, attempts: attempts, owner: owner, trees: state.trees)
+                idempotencyKey: options.idempotencyKey, asked: options.asked, attempts: attempts, owner: owner,
+                trees: state.trees)
             if let next { state.stage = next }
             if owner == nil { discard(&state) } else { state.submitted = commit }
             if let ticket = state.ticket {

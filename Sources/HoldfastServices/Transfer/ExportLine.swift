@@ -3,7 +3,7 @@ internal import HoldfastEnvironment
 internal import HoldfastQuery
 
 /// A line of an export, understood; see Store+Export.swift for the three kinds. Where no header stands at the beginning, all
-/// lines are entities themselves, whatever they look like.
+/// lines are entities themselves, whatever they look like. What begins with the member of a header must be one.
 enum ExportLine {
     struct Header {
         var sequence: CommitSequence
@@ -17,34 +17,44 @@ enum ExportLine {
     case end(entities: UInt64)
     case bare
 
-    /// Versions and sequences stay below this, so that there is always a next one.
-    static let greatestSequence: Int64 = 1 << 52
+    /// What versions and sequences are read up to.
+    fileprivate static let greatestSequence: Int64 = 1 << 52
+    /// What a store is advanced to at most: its own exports are read for as many commits again.
+    static let greatestKept = CommitSequence(greatestSequence / 2)
+    /// What an export's first line may have, whatever an entity may: an index's fields lie deepest.
+    private static let headerDepth = 8
 
     /// `isExport`: whether a header came before.
-    init(_ line: [UInt8], isExport: Bool, limits: PayloadLimits) throws(HoldfastError) {
+    init(_ line: [UInt8], isFirst: Bool, isExport: Bool, limits: PayloadLimits) throws(HoldfastError) {
         self = try line.withBytes { bytes throws(HoldfastError) in
             // What is walked below must be JSON.
+            let depth = max(limits.maxDepth + 1, isFirst ? Self.headerDepth : 0)
             _ = try EntityPayload(
-                bytes, key: "\u{1}", limits: PayloadLimits(maxBytes: bytes.count, maxDepth: limits.maxDepth + 1),
-                what: "line")
+                bytes, key: "\u{1}", limits: PayloadLimits(maxBytes: bytes.count, maxDepth: depth), what: "line")
             try Memory.ask(for: bytes.count)
             do throws(CorruptJSON) {
-                return try Self.parse(bytes, isExport: isExport)
+                if let line = try Self.parse(bytes, isExport: isExport) { return line }
             } catch {
                 throw HoldfastError(.invalidJSON, "the line is not valid JSON at byte \(error.position)")
+            }
+            do throws(HoldfastError) { return .header(try Header(bytes)) } catch {
+                // Further down it may be an entity that has such a member.
+                if isFirst { throw error }
+                return .bare
             }
         }
     }
 
+    /// Nil for what has the member of a header.
     private static func parse(
         _ bytes: UnsafeRawBufferPointer, isExport: Bool
-    ) throws(CorruptJSON) -> ExportLine {
+    ) throws(CorruptJSON) -> ExportLine? {
         let walker = JSONWalker(bytes)
         let root = try walker.skipWhiteSpace(0)
         func value(_ name: StaticString) throws(CorruptJSON) -> Int? {
             try walker.value(of: UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), in: root)
         }
-        if try value("holdfast_export") != nil { return header(bytes) ?? .bare }
+        if try value("holdfast_export") != nil { return nil }
         guard isExport else { return .bare }
         if let entity = try value("entity"), let name = try value("repository"),
             try walker.kind(at: entity) == .object, try walker.kind(at: name) == .string
@@ -80,31 +90,40 @@ enum ExportLine {
         else { return nil }
         return UInt64(number)
     }
+}
 
-    private static func header(_ bytes: UnsafeRawBufferPointer) -> ExportLine? {
-        guard let value = try? JSONValue.parse(bytes, what: "export"), case .object(let members) = value else {
-            return nil
+extension ExportLine.Header {
+    fileprivate init(_ bytes: UnsafeRawBufferPointer) throws(HoldfastError) {
+        let value = try JSONValue.parse(bytes, what: "line")
+        if case .integer(let format) = value.member("holdfast_export"), format > 1 {
+            throw HoldfastError(
+                .formatTooNew,
+                "the export has the format \(format), which a newer version of this library has written: install that")
         }
-        func member(_ name: String, of members: [JSONValue.Member]) -> JSONValue? {
-            members.first { $0.name.elementsEqual(name.utf8) }?.value
+        guard value.member("holdfast_export") == .integer(1) else { throw Self.damaged("holdfast_export", "is not 1") }
+        guard case .integer(let number) = value.member("sequence"), (0...ExportLine.greatestSequence).contains(number)
+        else { throw Self.damaged("sequence", "is no number from 0 to \(ExportLine.greatestSequence)") }
+        guard case .array(let described) = value.member("repositories") else {
+            throw Self.damaged("repositories", "is no array")
         }
-        guard member("holdfast_export", of: members) == .integer(1),
-            case .integer(let sequence) = member("sequence", of: members), (0...greatestSequence).contains(sequence),
-            case .array(let described) = member("repositories", of: members)
-        else { return nil }
-        var header = Header(sequence: CommitSequence(sequence), repositories: [])
-        if case .integer(let version) = member("schema_version", of: members), Store.schemaVersions.contains(version) {
-            header.schemaVersion = version
+        sequence = CommitSequence(number)
+        repositories = []
+        if case .integer(let version) = value.member("schema_version"), Store.schemaVersions.contains(version) {
+            schemaVersion = version
         }
         for repository in described {
-            guard case .object(let members) = repository, case .string(let name) = member("name", of: members),
-                case .string(let key) = member("key", of: members)
-            else { return nil }
+            guard case .string(let name) = repository.member("name"), case .string(let key) = repository.member("key")
+            else { throw Self.damaged("repositories", "has one without \"name\" and \"key\"") }
             var indexes: [JSONValue] = []
-            if case .array(let values) = member("indexes", of: members) { indexes = values }
-            header.repositories.append(
-                (String(decoding: name, as: UTF8.self), String(decoding: key, as: UTF8.self), indexes))
+            if case .array(let values) = repository.member("indexes") { indexes = values }
+            repositories.append((String(decoding: name, as: UTF8.self), String(decoding: key, as: UTF8.self), indexes))
         }
-        return .header(header)
+    }
+
+    private static func damaged(_ member: String, _ fault: String) -> HoldfastError {
+        HoldfastError(
+            .invalidJSON,
+            "the line begins as that of an export, and its \"\(member)\" \(fault): export anew; an entity with a member "
+                + "\"holdfast_export\" cannot come first")
     }
 }

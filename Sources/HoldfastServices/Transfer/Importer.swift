@@ -40,7 +40,9 @@ struct Importer {
         self.progress = progress
     }
 
-    /// From here on versions are kept. Commits that come later are greater than all of them.
+    /// From here on versions are kept, where the store has no entities yet. Commits that come later are greater than all of
+    /// them. A store that is in use goes on from its own sequence: its commit log is kept by that, and who hears of commits
+    /// later would have lost his place.
     mutating func keepVersions(through sequence: CommitSequence) throws(HoldfastError) {
         var note: EntityKey?
         if let name = options.resume {
@@ -48,7 +50,7 @@ struct Importer {
             note = EntityKey(try store.openSystemRepository().record.id, id)
         }
         var before: CommitSequence?
-        if try store.head() < sequence {
+        if sequence <= ExportLine.greatestKept, try store.head() < sequence, try isEmpty() {
             // Noted by the commit itself: before it, others may take the sequences for theirs.
             let commit = Commit(.advance(to: sequence, noting: note), isDurable: true)
             _ = try store.queue.commit(commit)
@@ -58,6 +60,19 @@ struct Importer {
             before = try store.systemValue(of: note).map { CommitSequence(clamping: $0) }
         }
         kept = before.flatMap { $0 < sequence ? $0 + 1...sequence : nil }
+    }
+
+    private func isEmpty() throws(HoldfastError) -> Bool {
+        try store.read { snapshot throws(HoldfastError) in
+            var isEmpty = true
+            for record in Catalogue.listed(try snapshot.repositories()) where isEmpty {
+                try snapshot.scan(EntityScan(record.id, after: nil)) { _ in
+                    isEmpty = false
+                    return false
+                }
+            }
+            return isEmpty
+        }
     }
 
     /// Entities are to come that are kept under this key; nil: as the repository has it. One that is there is opened.
@@ -134,11 +149,14 @@ struct Importer {
     mutating func flush() throws(HoldfastError) {
         guard let target = current, !waiting.isEmpty else { return }
         let writes = waiting
+        let key = options.resume.map { Array("import/\($0)/\(begin)".utf8) }
         (waiting, bytes, current) = ([], 0, nil)
         defer { (versions, positions) = ([:], []) }
         switch options.existing {
-        case .skip: try storeMissing(writes, in: target)
-        default: try commit(writes, in: target, key: options.resume.map { Array("import/\($0)/\(begin)".utf8) })
+        case .skip: try storeMissing(writes, in: target, key: key)
+        default:
+            _ = try commit(writes, in: target, key: key)
+            stored += UInt64(writes.count)
         }
         guard try store.report(progress, read, 0) else { throw Store.cancelled("the import was not finished") }
         try Interrupt.look()
@@ -150,7 +168,15 @@ struct Importer {
         try store.sync()
     }
 
-    private mutating func storeMissing(_ writes: [Write], in target: Repository) throws(HoldfastError) {
+    private mutating func storeMissing(
+        _ writes: [Write], in target: Repository, key: [UInt8]?
+    ) throws(HoldfastError) {
+        // The key stands for all of them, whichever of them were missing.
+        let asked = key.map { _ in Fingerprint.of(writes) }
+        if let key, let asked {
+            let receipt = try located { () throws(HoldfastError) in try store.replay(key, of: asked) }
+            if let receipt { return count(receipt.changeCount, of: writes) }
+        }
         // Another may add one between the look and the commit.
         let all = positions
         while true {
@@ -164,38 +190,46 @@ struct Importer {
             }
             do throws(HoldfastError) {
                 positions = missing.map { all[$0] }
-                // Without a key: what an earlier run has stored is left out.
-                try commit(missing.map { writes[$0] }, in: target, key: nil)
-                skipped += UInt64(writes.count - missing.count)
+                var stored = missing.count
+                if stored > 0 {
+                    let receipt = try commit(missing.map { writes[$0] }, in: target, key: key, asked: asked)
+                    if receipt.isReplayed { stored = receipt.changeCount }
+                }
+                count(stored, of: writes)
                 return
             } catch  where error.status == .exists {}
         }
     }
 
-    private mutating func commit(_ writes: [Write], in target: Repository, key: [UInt8]?) throws(HoldfastError) {
-        if writes.isEmpty { return }
-        do throws(HoldfastError) {
-            try perform(writes, in: target, key: key)
-        } catch {
-            throw error.inImport(at: positions, unit)
-        }
-        stored += UInt64(writes.count)
+    private mutating func count(_ stored: Int, of writes: [Write]) {
+        self.stored += UInt64(stored)
+        skipped += UInt64(writes.count - stored)
     }
 
-    private func perform(_ writes: [Write], in target: Repository, key: [UInt8]?) throws(HoldfastError) {
-        if target.isValidated {
-            var transaction = TransactionOptions()
-            transaction.isDurable = false
-            transaction.idempotencyKey = key
-            _ = try store.transact(transaction) { transaction throws(HoldfastError) in
-                _ = try transaction.write(writes, wantsResults: false, repository: target.name)
+    /// `asked`: what the key stands for, where the writes are only a part of it.
+    private func commit(
+        _ writes: [Write], in target: Repository, key: [UInt8]?, asked: UInt64? = nil
+    ) throws(HoldfastError) -> Receipt {
+        try located { () throws(HoldfastError) in
+            if target.isValidated {
+                var transaction = TransactionOptions()
+                transaction.isDurable = false
+                transaction.idempotencyKey = key
+                transaction.asked = asked
+                return try store.transact(transaction) { transaction throws(HoldfastError) in
+                    _ = try transaction.write(writes, wantsResults: false, repository: target.name)
+                }
             }
-        } else {
-            _ = try store.queue.commit(
+            return try store.queue.commit(
                 Commit(
-                    writes: writes, isDurable: false, deadline: nil, idempotencyKey: key,
+                    writes: writes, isDurable: false, deadline: nil, idempotencyKey: key, asked: asked,
                     keptVersions: versions.isEmpty ? nil : versions))
         }
+    }
+
+    /// Lets an error tell where what it is about stood.
+    private func located<Result>(_ body: () throws(HoldfastError) -> Result) throws(HoldfastError) -> Result {
+        do throws(HoldfastError) { return try body() } catch { throw error.inImport(at: positions, unit) }
     }
 }
 

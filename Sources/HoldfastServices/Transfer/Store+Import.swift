@@ -27,7 +27,7 @@ extension Store {
                 if isWhole { throw HoldfastError(.invalidJSON, "something follows the line that ends the export") }
                 let isFirst = count == 0
                 count += 1
-                switch try ExportLine(line, isExport: header != nil, limits: self.options.limits) {
+                switch try ExportLine(line, isFirst: isFirst, isExport: header != nil, limits: self.options.limits) {
                 case .header(let found):
                     guard isFirst else {
                         throw HoldfastError(.invalidJSON, "a second export begins: import one at a time")
@@ -64,7 +64,7 @@ extension Store {
         } catch {
             throw error.at(lines.number, "line")
         }
-        if let header { try end(header, options) }
+        if let header { try end(header, options, &importer) }
         return importer.report(diagnostics)
     }
 
@@ -74,11 +74,14 @@ extension Store {
     }
 
     /// Indexes come last: building one is cheaper than keeping it.
-    private func end(_ header: ExportLine.Header, _ options: ImportOptions) throws(HoldfastError) {
+    private func end(
+        _ header: ExportLine.Header, _ options: ImportOptions, _ importer: inout Importer
+    ) throws(HoldfastError) {
         if let version = header.schemaVersion { try schemaVersion(initially: version) }
         guard options.createsIndexes else { return }
         for described in header.repositories {
-            let repository = try self.repository(described.name)
+            // The one that has the entities, which may have got another name meanwhile.
+            let repository = try importer.repository(described.name)
             for index in described.indexes {
                 var writer = JSONWriter()
                 writer.value(index)

@@ -263,9 +263,10 @@ class StoreMaintenance:
 
         `source` is a path, or what has a `read` that answers bytes or text, empty at its end. `existing` says
         what becomes of an entity whose id is taken: "refuse" (ExistsError), "replace" or "skip". With a name
-        in `resume`, an import that was cut short can be run again and stores only the rest. `indexes` False
-        leaves the export's indexes out. `progress` is told the entities done. Answers "entities", "stored"
-        and "skipped"; errors name the "line" in their detail.
+        in `resume`, an import that was cut short can be run again and stores only the rest. A store without
+        entities takes over those of an export with their versions; one that has some gives new ones.
+        `indexes` False leaves the export's indexes out. `progress` is told the entities done. Answers
+        "entities", "stored" and "skipped"; errors name the "line" in their detail.
         """
         if isinstance(source, (str, os.PathLike)):
             self._refuse_own_file(source)

@@ -104,7 +104,13 @@ def nothing_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 #: The modules of which each test that is given a place for a store runs on a server, too.
-ON_A_SERVER = ("test_aio_streams", "test_aio_trees", "test_quiet_subscriptions", "test_stream_processes")
+ON_A_SERVER = (
+    "test_aio_streams",
+    "test_aio_trees",
+    "test_quiet_subscriptions",
+    "test_resumed_imports",
+    "test_stream_processes",
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Callable, Optional
 
 import pytest
+from exports import export_of, versions_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -167,26 +168,6 @@ def test_an_import_that_was_cut_short_stores_the_rest(
     assert lines(tmp_path / "again")[1:] == lines(tmp_path / "lines")[1:]
 
 
-def export_of(sequence: int, versions: dict[str, int]) -> io.BytesIO:
-    """An export whose entities have these versions."""
-    file = io.BytesIO()
-    with holdfast.open("memory:") as store:
-        store.repository("songs").save_many({"id": id} for id in versions)
-        store.export_lines(file)
-    header, *entities, end = [json.loads(line) for line in file.getvalue().splitlines()]
-    header["sequence"] = sequence
-    for entity in entities:
-        entity["version"] = versions[entity["id"]]
-    return io.BytesIO(b"".join(json.dumps(it).encode() + b"\n" for it in (header, *entities, end)))
-
-
-def versions_of(store: holdfast.Store) -> dict[str, int]:
-    file = io.BytesIO()
-    store.export_lines(file)
-    entities = [json.loads(line) for line in file.getvalue().splitlines()[1:-1]]
-    return {it["id"]: it["version"] for it in entities}
-
-
 @pytest.mark.parametrize("resume", ["load", None])
 def test_an_import_gives_no_version_that_its_id_had_here(
     open_store: Callable[..., holdfast.Store], resume: Optional[str]
@@ -246,7 +227,9 @@ def test_a_name_to_resume_under_says_nothing_of_another_export(other: holdfast.S
     _, version = songs.fetch_versioned("b") or ({}, 0)
     songs.delete("b")
     other.drop("songs")
-    other.import_lines(export_of(version, {"b": version}), resume="load", existing="skip")
+    # Its entity stands elsewhere, where the first run has stored nothing.
+    text = export_of(version, {"b": version}).getvalue().replace(b"\n", b"\n\n", 1)
+    other.import_lines(io.BytesIO(text), resume="load")
     assert versions_of(other)["b"] > version
 
 
@@ -355,3 +338,53 @@ def test_what_is_there_already_is_told_with_the_option_that_helps(other: holdfas
     assert caught.value.detail["line"] == 2 and caught.value.detail["id"] == "b"
     assert other.import_lines(io.BytesIO(lines), repository="songs", existing="skip")["skipped"] == 1
     assert songs.fetch("b") == {"id": "b", "n": 1}
+
+
+def test_an_export_of_a_newer_format_is_refused_by_name(other: holdfast.Store) -> None:
+    text = export_of(5, {"a": 3}).getvalue()
+    newer = text.replace(b'"holdfast_export": 1', b'"holdfast_export": 2')
+    for repository in (None, "songs"):
+        with pytest.raises(holdfast.FormatTooNewError, match="line 1: the export has the format 2"):
+            other.import_lines(io.BytesIO(newer), repository=repository)
+    for sequence in (b"-1", b"9007199254740993", b"1e300", b'"5"'):
+        damaged = text.replace(b'"sequence": 5', b'"sequence": ' + sequence)
+        with pytest.raises(holdfast.InvalidJsonError, match=r'line 1: .*"sequence"'):
+            other.import_lines(io.BytesIO(damaged), repository="songs")
+    assert other.repositories() == []
+    # Further down it is an entity like any other.
+    other.import_lines(io.BytesIO(b'{"id":"a"}\n{"id":"b","holdfast_export":2}\n'), repository="songs")
+    assert other.repository("songs").count() == 2
+
+
+@pytest.mark.parametrize("sequence", [2**51, 2**51 + 1, 2**52])
+def test_a_store_takes_its_own_exports_however_great_a_sequence_it_was_given(
+    other: holdfast.Store, sequence: int
+) -> None:
+    other.import_lines(export_of(sequence, {"a": 3}))
+    other.repository("songs").save({"id": "b"})
+    file = io.BytesIO()
+    other.export_lines(file)
+    with holdfast.open("memory:") as third:
+        third.import_lines(io.BytesIO(file.getvalue()))
+        assert third.repository("songs").find() == other.repository("songs").find()
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5, 100])
+def test_a_store_takes_its_own_exports_however_flat_its_entities_must_be(depth: int) -> None:
+    with holdfast.open("memory:", max_depth=depth) as store:
+        songs = store.repository("songs")
+        songs.save({"id": "a", "n": 1})
+        songs.create_index({"n": 1, "m": -1})
+        file = io.BytesIO()
+        store.export_lines(file)
+    with holdfast.open("memory:", max_depth=depth) as other:
+        other.import_lines(io.BytesIO(file.getvalue()))
+        songs = other.repository("songs")
+        assert songs.find() == [{"id": "a", "n": 1}]
+        assert len(songs.indexes()) == 1
+        nested = 0
+        for _ in range(depth):
+            nested = [nested]  # type: ignore[assignment]
+        deep = json.dumps({"id": "b", "n": nested}).encode()
+        with pytest.raises(holdfast.InvalidJsonError, match="nested deeper than the limit of"):
+            other.import_lines(io.BytesIO(deep), repository="songs")
