@@ -39,6 +39,9 @@ final class Connection: @unchecked Sendable {
     private(set) var isLost = false
     /// Lost because there was no answer.
     private(set) var isSilent = false
+    /// Whether the server has ended the transaction that it is in, by refusing a statement: it refuses all others until that is
+    /// rolled back.
+    private(set) var isAborted = false
     /// Whether a transaction was begun that was not ended.
     var isInTransaction = false
     /// What each `run` is surrounded by.
@@ -276,6 +279,7 @@ final class Connection: @unchecked Sendable {
                 if let refusal {
                     // A session that the server has ended answers nothing more.
                     if refusal.tellsOfLostConnection { isLost = true }
+                    isAborted = isInTransaction
                     throw refusal
                 }
                 return answers
@@ -309,7 +313,7 @@ final class Connection: @unchecked Sendable {
     /// Ends a transaction without waiting for the server's answer.
     func rollBack() {
         guard isInTransaction, !isLost else { return }
-        isInTransaction = false
+        (isInTransaction, isAborted) = (false, false)
         do throws(HoldfastError) {
             try send([Statement("ROLLBACK")], "rolling back in")
         } catch {

@@ -133,8 +133,8 @@ final class PostgreSQLSnapshot: StorageSnapshot {
             do throws(HoldfastError) {
                 return try body(connection)
             } catch {
-                // What the borrower has thrown leaves the connection as it is.
-                guard connection.isLost, error.status != .forked else { throw error }
+                // What the borrower has thrown leaves the connection as it is; what the server has refused ends its transaction.
+                guard connection.isLost || connection.isAborted, error.status != .forked else { throw error }
                 state.withLock { $0.isLost = true }
                 throw storage.pool.closed(error)
             }

@@ -74,7 +74,9 @@ extension PostgreSQLStorage {
             guard mayCreate else { throw missing(connection.place, options.store) }
             try create(on: connection)
         }
+        var attempts = 0
         while true {
+            attempts += 1
             let question = "SELECT store, incarnation, format FROM holdfast_store WHERE name = $1"
             let rows = try connection.run([Statement(question, .text(options.store))], "opening")[0]
             if rows.count > 0 {
@@ -100,8 +102,8 @@ extension PostgreSQLStorage {
                             .bytes(words.withUnsafeBytes { Array($0) }))
                     ], "creating a store in")
             } catch {
-                // Another process was faster, with this store or with another one.
-                guard error.isRaceOfCreators else { throw error }
+                // Another process was faster, with this store or with another one. Where row security hides its row, for ever.
+                guard error.isRaceOfCreators, attempts < 10 else { throw error }
             }
         }
     }

@@ -11,7 +11,7 @@ enum ServerError {
         let state = state == "0A000" && strstr(words, "recovery") != nil ? "25006" : state
         let status = status(of: state)
         return HoldfastError(
-            status, "\(doing) \(place) failed (\(words), SQLSTATE \(state))\(cure(state, status))",
+            status, "\(doing) \(place) failed (\(words), SQLSTATE \(state))\(cure(state, words, status))",
             detail: [("sqlstate", .text(state))])
     }
 
@@ -37,7 +37,7 @@ enum ServerError {
         }
     }
 
-    private static func cure(_ state: String, _ status: Status) -> String {
+    private static func cure(_ state: String, _ words: String, _ status: Status) -> String {
         switch state {
         case "42501":
             return ": grant SELECT, INSERT, UPDATE and DELETE on the holdfast_ tables to this role, USAGE on the schema"
@@ -45,7 +45,7 @@ enum ServerError {
         case "25006":
             return ": connect to the primary (\"target_session_attrs=read-write\"), or open with \"read_only\": true"
         case "53300": return ": close other connections, or raise the server's max_connections"
-        case "57014": return ": raise the role's statement_timeout"
+        case "57014" where strstr(words, "timeout") != nil: return ": raise the role's statement_timeout"
         case "25P03": return ": raise the role's idle_in_transaction_session_timeout"
         default: break
         }

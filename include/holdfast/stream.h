@@ -156,8 +156,9 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_stream_open_query(hf_repository *repositor
  * some commits may be told once more.
  *
  * position: NUL-terminated, of an event of this stream.
- * Errors: HF_INVALID_STATE (the stream is not durable), HF_INVALID_ARGUMENT (no position of this store),
- * HF_READ_ONLY, those of a commit, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks for the commit.
+ * Errors: HF_INVALID_STATE (the stream is not durable), HF_INVALID_ARGUMENT (no position at all),
+ * HF_CURSOR_LOST (one of another store, or of what is not committed yet), HF_READ_ONLY, those of a commit,
+ * HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks for the commit.
  */
 HF_EXPORT hf_status hf_stream_acknowledge(hf_stream *stream, const char *position, hf_error **out_error);
 

@@ -232,7 +232,8 @@ package final class SnapshotPool: CommitSnapshots {
     }
 
     /// Whether what has failed on this one is to be begun anew: it was taken back, or it was lost, and then it is taken back.
-    /// `losses`: of the same work; where each snapshot is lost it fails in the end, as what is to end does at once.
+    /// `losses`: of the same work; where each snapshot is lost it fails in the end, as what is to end does at once. What the
+    /// storage was too busy for, or took too long, is for the caller to run again.
     func mustBeginAnew(_ shared: Shared, after failure: HoldfastError, _ losses: inout Int) -> Bool {
         if failure.status == .cancelled || failure.status == .forked { return false }
         let (isRevoked, lost) = state.withLock { state -> (Bool, [any StorageSnapshot]) in
@@ -244,7 +245,7 @@ package final class SnapshotPool: CommitSnapshots {
         if lost.isEmpty { return false }
         for snapshot in lost { snapshot.close() }
         losses += 1
-        return losses < attempts
+        return losses < attempts && failure.status != .busy
     }
 
     /// Whether the caller was asked while it waited for a server, has forked then, and this is the child: others of the parent's

@@ -229,7 +229,12 @@ final class CommitLogFollower: Sendable {
     // MARK: On its thread
 
     private func step(_ streams: FollowedStreams) -> NextStep {
-        while let item = next() { deal(with: item, streams) }
+        // For a while only: what comes without a pause must not keep what was followed from being told.
+        let pause = environment.time.monotonicNanoseconds() &+ UInt64(environment.limits.followerPoll)
+        while let item = next() {
+            deal(with: item, streams)
+            if environment.time.monotonicNanoseconds() >= pause { break }
+        }
         attempt { () throws(HoldfastError) in
             try streams.serveWaiting()
             try streams.poll { newcomersWait }
@@ -241,6 +246,8 @@ final class CommitLogFollower: Sendable {
         delivery.post(streams.takeEvents())
         let (isIdle, isClosing) = state.withLock { state in
             state.isWorking = false
+            state.items.removeFirst(state.taken)
+            state.taken = 0
             return (state.items.isEmpty, state.worker.isClosing)
         }
         if !isIdle { return .again }

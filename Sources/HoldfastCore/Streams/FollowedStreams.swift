@@ -266,8 +266,14 @@ final class FollowedStreams {
         for aggregation in aggregations { aggregation.touch() }
         for repository in queries.keys {
             for query in queries[repository]!.all {
-                try queries[repository]!.read(query, from: snapshot)
-                events.append(query.outbox.notice(.result(query.snapshot(isReset: true))))
+                do throws(HoldfastError) {
+                    try queries[repository]!.read(query, from: snapshot)
+                    events.append(query.outbox.notice(.result(query.snapshot(isReset: true))))
+                } catch {
+                    // One that cannot be read keeps no other one waiting.
+                    guard [.corrupt, .invalidQuery].contains(error.status) else { throw error }
+                    fail(query, error)
+                }
             }
         }
     }
@@ -349,6 +355,8 @@ final class FollowedStreams {
         guard !behind.isEmpty, let position else { return }
         let snapshot = try storage.beginSnapshot()
         defer { snapshot.close() }
+        // It may be newer than what was followed, and tell of repositories that are.
+        if snapshot.sequence > position { catalogue.add(try snapshot.repositories()) }
         for observer in behind { events += try observer.catchUp(to: position, from: snapshot) }
     }
 

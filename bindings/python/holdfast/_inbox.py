@@ -57,15 +57,21 @@ class Inbox:
         self._told.clear()
         self._wake()
 
-    def take(self) -> Optional[Told]:
+    def peek(self) -> Optional[Told]:
         """The oldest that is kept; None where there is nothing."""
+        try:
+            return self._told[0]
+        except IndexError:
+            return None
+
+    def drop(self) -> None:
+        """Forgets the oldest that is kept, if there is one: it was read, or a `close` was faster."""
         try:
             told = self._told.popleft()
         except IndexError:
-            return None
+            return
         if isinstance(told, bytes):
             self._bytes -= len(told)
-        return told
 
     def begin_anew(self) -> None:
         """Forgets everything, so that the stream begins again."""

@@ -1,7 +1,6 @@
 """Maintenance of a repository: its validator, its indexes and its cache."""
 
 import ctypes
-import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, Union
 
@@ -11,7 +10,7 @@ from ._codec import Id, id_of, load, native_text, options_of
 from ._doors import threaded
 from ._handles import call, native_buffer, text_of
 from ._library import lib
-from ._options import takes
+from ._options import milliseconds, takes
 from ._progress import IndexProgress
 from ._query import Filter, explain_options, filter_text
 from ._types import hf_index_progress_fn
@@ -97,7 +96,7 @@ class RepositoryMaintenance:
             {
                 "fields": dict(fields),
                 "unique": unique or None,
-                "expire_after_ms": None if expire_after is None else math.ceil(expire_after * 1000),
+                "expire_after_ms": milliseconds("expire_after", expire_after),
                 "name": name,
                 "kind": kind,
                 "language": language,

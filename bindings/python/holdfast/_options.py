@@ -6,6 +6,8 @@ refuse every other name.
 
 import inspect
 import math
+import threading
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, TypedDict, TypeVar
 
@@ -21,6 +23,26 @@ Durability = Literal["full", "relaxed"]
 
 #: In seconds: beyond a day the library takes no timeout.
 _LONGEST = 86_400
+
+
+def deadline_of(timeout: Optional[float]) -> Optional[float]:
+    """When a wait of so many seconds is over, by `time.monotonic`; None: never, as where no clock reaches."""
+    if timeout is None or timeout > threading.TIMEOUT_MAX:
+        return None
+    if math.isnan(timeout):
+        raise errors.InvalidOptionError(f"A wait takes seconds, or None, not {timeout!r}.")
+    return time.monotonic() + timeout
+
+
+def milliseconds(option: str, seconds: Optional[float]) -> Optional[int]:
+    """Seconds as the library takes them: none that counts is rounded to 0."""
+    if seconds is None:
+        return None
+    if not math.isfinite(seconds):
+        raise errors.InvalidOptionError(
+            f'option "{option}" must be a number of seconds, not {seconds!r}', detail={"option": option}
+        )
+    return math.ceil(seconds * 1000)
 
 
 class StoreOptions(TypedDict, total=False):

@@ -8,7 +8,7 @@ from typing import Any, Generic, Optional, TypedDict, TypeVar
 from . import errors
 from ._codec import Codec, Id, id_of, misfit, options_of
 from ._handles import call
-from ._inbox import Told
+from ._inbox import Inbox, Told
 from ._library import lib
 from ._query import Filter, filter_arguments, plain_filter, query_options
 from ._types import hf_stream
@@ -24,6 +24,8 @@ class Source(Generic[T]):
 
     #: The place behind what was read last.
     position: Optional[str] = None
+    #: What could not be read.
+    _failed: Optional[Told] = None
 
     def open(self, token: int) -> Any:
         """Opens the native stream, whose events will carry the token, and answers its pointer."""
@@ -38,22 +40,45 @@ class Source(Generic[T]):
             raise
         return pointer
 
-    def read(self, told: Told) -> Optional[T]:
-        """What the stream's user gets, or raises what is told. None for what was read already."""
-        if isinstance(told, errors.CursorLostError):
-            self.position = told.position
-        if isinstance(told, BaseException):
-            raise told
-        value = self._read(told)
-        if value is not None:
-            self.position = value.position
-        return value  # type: ignore[no-any-return]
+    def take(self, inbox: Inbox) -> Optional[T]:
+        """What the stream's user gets next, or raises what is told. None where there is nothing yet.
+
+        What is told leaves the inbox once it is read: what a signal's handler raises meanwhile loses nothing.
+        """
+        while (told := inbox.peek()) is not None:
+            if isinstance(told, BaseException):
+                inbox.drop()
+                if isinstance(told, errors.CursorLostError):
+                    self.position = told.position
+                raise told
+            try:
+                value = self._read(told)
+            except errors.InvalidArgumentError:
+                # The difference does not fit: the whole result is needed.
+                inbox.begin_anew()
+                raise
+            except Exception:
+                # Of a signal's handler, or of what is told; that is not read again and again.
+                if self._failed is told:
+                    inbox.drop()
+                self._failed = told
+                raise
+            inbox.drop()
+            if value is not None:
+                self._note(value)
+                self.position = value.position
+                return value  # type: ignore[no-any-return]
+        return None
 
     def _open(self, *arguments: Any) -> None:
         raise NotImplementedError
 
     def _read(self, text: bytes) -> Any:
+        """What is told; None for what was read already."""
         raise NotImplementedError
+
+    def _note(self, value: Any) -> None:
+        """What was read is handed over."""
 
 
 class ChangeSource(Source["ChangeBatch[Any]"]):
@@ -77,8 +102,10 @@ class ChangeSource(Source["ChangeBatch[Any]"]):
         commits = tuple(commit for commit in batch.commits if commit.sequence > self._sequence)
         if not commits:
             return None
-        self._sequence = commits[-1].sequence
         return batch if len(commits) == len(batch.commits) else dataclasses.replace(batch, commits=commits)
+
+    def _note(self, value: "ChangeBatch[Any]") -> None:
+        self._sequence = value.commits[-1].sequence
 
 
 class QuerySource(Source[QueryEvent[Any]]):
@@ -100,16 +127,20 @@ class QuerySource(Source[QueryEvent[Any]]):
         data = loader_of(self._decode)(text)
         if "snapshot" in data:
             is_reset = data.get("reset", self._entities is not None)
-            self._entities = [self._entity(it) for it in data["snapshot"]]
-            return Snapshot(data["position"], list(self._entities), tuple(data["versions"]), is_reset)
+            entities = [self._entity(it) for it in data["snapshot"]]
+            return Snapshot(data["position"], entities, tuple(data["versions"]), is_reset)
         parts: dict[str, tuple[Any, ...]] = {
             "removed": tuple(Removed(it["position"], it["id"]) for it in data["removed"]),
             "inserted": self._placed(data["inserted"]),
             "moved": tuple(Moved(it["from"], it["to"], it["id"]) for it in data["moved"]),
             "changed": self._placed(data["changed"]),
         }
-        self._entities = follow(self._entities or (), **parts)
-        return Difference(data["position"], list(self._entities), data["merged"], **parts)
+        entities = follow(self._entities or (), **parts)
+        return Difference(data["position"], entities, data["merged"], **parts)
+
+    def _note(self, value: QueryEvent[Any]) -> None:
+        # Its user may change the list that he gets.
+        self._entities = list(value.entities)
 
     def _placed(self, items: Sequence[Any]) -> tuple[Placed[Any], ...]:
         return tuple(

@@ -11,6 +11,7 @@ from ._callbacks import native
 from ._handles import call
 from ._interrupts import tell
 from ._library import lib
+from ._options import milliseconds
 from ._types import destructor, hf_clock_fn
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def cache_options(cache: Optional[Cache]) -> Optional[dict[str, Any]]:
         return dict(cache)
     options = {
         "strategy": cache.strategy,
-        "time_to_live_ms": round(cache.time_to_live * 1000),
+        "time_to_live_ms": milliseconds("time_to_live", cache.time_to_live),
         "max_entries": cache.max_entries,
         "max_bytes": cache.max_bytes,
     }

@@ -20,6 +20,7 @@ from ._controllers import (
 )
 from ._handles import Closing, OfOneProcess
 from ._interrupts import tell
+from ._options import deadline_of
 from ._plain import done
 from .events import is_event_thread
 from .repository import Repository
@@ -119,7 +120,7 @@ class Controller(OfOneProcess, Closing, Generic[T]):
         text: Optional[bytes] = None
         while True:
             try:
-                text = self._next(text, None if timeout is None else time.monotonic() + timeout)
+                text = self._next(text, deadline_of(timeout))
             except errors.ClosedError:
                 return
             yield load(text)
@@ -132,7 +133,7 @@ class Controller(OfOneProcess, Closing, Generic[T]):
         A state that lasts no longer than others need to look may be missed. Raises ClosedError when none
         comes any more, and as `states`; `timeout` is for all of it.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = deadline_of(timeout)
         text: Optional[bytes] = None
         while True:
             text = self._next(text, deadline)

@@ -132,13 +132,20 @@ def follow(
     taken = {it.position for it in removed} | {it.from_position for it in moved}
     if any(not 0 <= position < len(previous) for position in taken):
         raise _unfit(previous)
-    result = [entity for position, entity in enumerate(previous) if position not in taken]
+    left = [entity for position, entity in enumerate(previous) if position not in taken]
     placed = [(it.position, it.entity) for it in inserted]
     placed += [(it.to_position, previous[it.from_position]) for it in moved]
+    result: list[Any] = []
+    # What is left goes between what is placed, in one pass: inserting each would move all behind it.
+    used = 0
     for position, entity in sorted(placed, key=lambda it: it[0]):
-        if not 0 <= position <= len(result):
+        between = position - len(result)
+        if not 0 <= between <= len(left) - used:
             raise _unfit(previous)
-        result.insert(position, entity)
+        result += left[used : used + between]
+        result.append(entity)
+        used += between
+    result += left[used:]
     for it in changed:
         if not 0 <= it.position < len(result):
             raise _unfit(previous)

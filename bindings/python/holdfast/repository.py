@@ -67,12 +67,32 @@ class Repository(
     ) -> None:
         self._name = name
         self._store = store
+        if key is None and self._begin_known(cls, cache):
+            return
         if cls is not None:
             # A class that will not do is refused before there is a repository with another key than its.
             Codec(cls, self._stored_key() if key is None else key)
         self._begin({"key": key, "create": None if create else False, "cache": cache_options(cache)})
         store._keys[name] = self._stored_key() if key is None else key
         self._codec: Codec[T] = Codec(cls, store._keys[name], name)
+
+    def _begin_known(self, cls: Optional[type[T]], cache: Optional[Cache]) -> bool:
+        """Opens it by the key that this process knows of it, and answers whether it still is so: to look for
+        the key takes all repositories' description."""
+        key = self._store._keys.get(self._name)
+        if key is None:
+            return False
+        codec: Codec[T] = Codec(cls, key, self._name)
+        try:
+            self._begin({"key": key, "create": False, "cache": cache_options(cache)})
+        except errors.NotFoundError:
+            return False
+        except errors.InvalidOptionError as error:
+            if error.detail.get("option") != "key":
+                raise
+            return False
+        self._codec = codec
+        return True
 
     @classmethod
     def _known(

@@ -16,7 +16,7 @@ from ._inbox import Inbox
 from ._interrupts import OnError, OnFinished, tell, tell_error
 from ._library import lib
 from ._limits import LIMITS
-from ._options import takes
+from ._options import deadline_of, takes
 from ._plain import done
 from ._query import Filter, query_options
 from ._sources import ChangeOptions, ChangeSource, QuerySource, Source, as_members, change_options, decoder
@@ -100,7 +100,7 @@ class Stream(OfOneProcess, Closing, Generic[E]):
         on the store's event thread.
         """
         self._handle.check_process()
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = deadline_of(timeout)
         while True:
             self._wait(deadline)
             with self._reading:
@@ -157,8 +157,9 @@ class Stream(OfOneProcess, Closing, Generic[E]):
         try:
             self._begin()
         except BaseException as error:
-            # Where the position is lost it goes on from a later one.
-            self._inbox.is_closed = not isinstance(error, errors.CursorLostError)
+            # Where the position is lost it goes on from a later one; behind Ctrl-C, from the same.
+            goes_on = isinstance(error, errors.CursorLostError) or not isinstance(error, errors.Error)
+            self._inbox.is_closed = not goes_on
             raise
 
     def _wait(self, deadline: Optional[float]) -> None:
@@ -175,15 +176,9 @@ class Stream(OfOneProcess, Closing, Generic[E]):
     def _take(self) -> Optional[E]:
         """The next event; None where there is none yet."""
         inbox = self._inbox
-        while (told := inbox.take()) is not None:
-            try:
-                event = self._source.read(told)
-            except errors.InvalidArgumentError:
-                # The difference does not fit: the whole result is needed.
-                inbox.begin_anew()
-                raise
-            if event is not None:
-                return event
+        event = self._source.take(inbox)
+        if event is not None:
+            return event
         if inbox.is_closed:
             raise errors.ClosedError("The stream has ended.")
         if inbox.is_full:

@@ -5,6 +5,7 @@ import time
 from typing import Any, Callable, Optional
 
 from . import _plain, errors
+from ._options import deadline_of
 from .events import is_event_thread
 
 #: What a starter calls with the result, or with `error`. True for the first call, whose outcome counts.
@@ -26,7 +27,7 @@ def await_result(
     """
     if is_event_thread():
         raise errors.WouldDeadlockError("The store's event thread completes futures; wait on another thread.")
-    deadline = None if timeout is None else time.monotonic() + timeout
+    deadline = deadline_of(timeout)
     future: concurrent.futures.Future[Any] = concurrent.futures.Future()
     _plain.done(starter(completion(future)), "A starter")
     try:

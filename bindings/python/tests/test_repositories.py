@@ -408,3 +408,18 @@ def followed(store: holdfast.Store, position: str) -> dict[str, dict[str, int]]:
                 entity: Any = change.entity
                 replica.setdefault(change.repository, {})[change.id] = entity and entity["n"]
     return {name: entities for name, entities in replica.items() if entities}
+
+
+def test_a_repository_that_this_process_knows_is_opened_without_a_look_at_all_of_them(
+    engine: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with holdfast.open("memory:" if engine == "memory" else path) as store:
+        store.repository("songs", key="isbn").save({"isbn": "s1"})
+        with monkeypatch.context() as patch:
+            patch.setattr(holdfast.Store, "describe", None)
+            assert store.repository("songs")["s1"] == {"isbn": "s1"}
+        # What another process made anew has the key that it has by now.
+        store._keys["songs"] = "number"
+        assert store.repository("songs")["s1"] == {"isbn": "s1"}
+        store._keys["none"] = "number"
+        assert store.repository("none").save({"id": "n1"}) == {"id": "n1"}

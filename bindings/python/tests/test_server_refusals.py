@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -384,3 +386,33 @@ def test_the_store_tells_what_it_has_asked_the_server(url: str) -> None:
         assert after["resolved_commits"] == 0
     with holdfast.open("memory:") as store:
         assert store.describe()["server"] is None
+
+
+def test_a_query_that_the_server_ends_leaves_the_others_their_answers(server: Server, url: str) -> None:
+    url = f"{url}&application_name=ended-queries"
+    with holdfast.open(url, cache_bytes=0) as store:
+        songs = store.repository("songs")
+        songs.save_many(
+            {"id": f"s{number:05}", "plays": number, "text": "abc " * 100} for number in range(3000)
+        )
+        end = (
+            "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity "
+            "WHERE application_name = 'ended-queries' AND state = 'active' AND query LIKE '%before%'"
+        )
+        told: list[holdfast.Error] = []
+
+        def ask() -> None:
+            while not told:
+                try:
+                    songs.find({"plays": -1})
+                except holdfast.Error as error:
+                    told.append(error)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        deadline = time.monotonic() + 60
+        while not told and time.monotonic() < deadline:
+            server.sql(end)
+        asking.join()
+        assert isinstance(told[0], holdfast.BusyError) and told[0].message.endswith(": run it again")
+        assert [song["id"] for song in songs.find({"plays": 5})] == ["s00005"]

@@ -19,6 +19,7 @@ from .._controllers import (
 )
 from .._handles import OfOneProcess
 from .._interrupts import tell
+from .._options import deadline_of
 from .._plain import done
 from ._events import Closing, in_thread
 from .repository import Repository
@@ -83,7 +84,7 @@ class Controller(OfOneProcess, Closing, Generic[T]):
         text: Optional[bytes] = None
         while True:
             try:
-                text = await self._next(text, None if timeout is None else time.monotonic() + timeout)
+                text = await self._next(text, deadline_of(timeout))
             except errors.ClosedError:
                 return
             yield load(text)
@@ -92,7 +93,7 @@ class Controller(OfOneProcess, Closing, Generic[T]):
         self, predicate: Callable[[dict[str, Any]], object], timeout: Optional[float] = None
     ) -> dict[str, Any]:
         """The first state of which the predicate is true: see `holdfast.Controller.wait_for`."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = deadline_of(timeout)
         text: Optional[bytes] = None
         while True:
             text = await self._next(text, deadline)

@@ -16,7 +16,7 @@ from .._inbox import Inbox
 from .._interrupts import OnError, OnFinished, tell, tell_error
 from .._library import lib
 from .._limits import LIMITS
-from .._options import takes
+from .._options import deadline_of, takes
 from .._plain import done
 from .._query import Filter, query_options
 from .._sources import ChangeOptions, ChangeSource, QuerySource, Source, as_members, change_options, decoder
@@ -89,11 +89,12 @@ class Stream(OfOneProcess, Closing, Generic[E]):
 
         Raises TimeoutError, and ClosedError when nothing comes any more.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = deadline_of(timeout)
         while True:
-            if self._is_closed:
+            # What became of an opening that nobody awaited to its end is told first.
+            if self._is_closed and self._opening is None:
                 raise errors.ClosedError("The stream was closed.")
-            if self._handle is None:
+            if self._handle is None or self._opening is not None:
                 await self._begin()
             await self._wait(deadline)
             event = await self._take()
@@ -183,15 +184,9 @@ class Stream(OfOneProcess, Closing, Generic[E]):
     async def _take(self) -> Optional[E]:
         """The next event; None where there is none yet."""
         assert self._source is not None
-        while (told := self._inbox.take()) is not None:
-            try:
-                event = self._source.read(told)
-            except errors.InvalidArgumentError:
-                # The difference does not fit: the whole result is needed.
-                self._inbox.begin_anew()
-                raise
-            if event is not None:
-                return event
+        event = self._source.take(self._inbox)
+        if event is not None:
+            return event
         if self._inbox.is_closed:
             raise errors.ClosedError("The stream has ended.")
         if self._inbox.is_full:

@@ -6,6 +6,7 @@ import time
 from typing import Any, Callable, Optional
 
 from .. import _plain, errors
+from .._options import deadline_of
 from ..waiting import Done, timed_out
 
 
@@ -14,7 +15,7 @@ async def await_result(
 ) -> Any:
     """Runs the starter, and awaits that what it started calls `done`. Parameters as of
     `holdfast.await_result`; the `future` of a TimeoutError can be awaited again."""
-    deadline = None if timeout is None else time.monotonic() + timeout
+    deadline = deadline_of(timeout)
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
     first = threading.Lock()
