@@ -88,7 +88,7 @@ final class ConnectionPool: Sendable {
         try requireSameProcess()
         let deadline = min(Connection.now() &+ patience, last)
         var hasAsked = !waits
-        let turn = 20
+        let turn: UInt64 = 20
         while true {
             let seen = changes.number
             let found = try state.withLock { state throws(HoldfastError) -> (ready: Connection?, mayOpen: Bool) in
@@ -118,9 +118,9 @@ final class ConnectionPool: Sendable {
                         + "\"max_connections\"")
             }
             try Interrupt.lookInside()
-            changes.wait(while: seen, nanoseconds: min(deadline - now, UInt64(turn) * 1_000_000))
+            changes.wait(while: seen, nanoseconds: min(deadline - now, turn * 1_000_000))
             // Those that were opened meanwhile, and whose holders may wait for a connection, too.
-            host.withLock { $0.host }?.releaseSnapshots(olderThanMilliseconds: UInt64(turn))
+            host.withLock { $0.host }?.releaseSnapshots(olderThanMilliseconds: turn)
         }
     }
 

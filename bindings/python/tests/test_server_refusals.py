@@ -416,3 +416,29 @@ def test_a_query_that_the_server_ends_leaves_the_others_their_answers(server: Se
         asking.join()
         assert isinstance(told[0], holdfast.BusyError) and told[0].message.endswith(": run it again")
         assert [song["id"] for song in songs.find({"plays": 5})] == ["s00005"]
+
+
+def test_transactions_that_need_more_connections_than_there_are_do_not_wait_for_each_other(url: str) -> None:
+    with holdfast.open(url, max_connections=3, lock_timeout_ms=60_000) as store:
+        songs = store.repository("songs")
+        songs.save({"id": "s1", "plays": 0})
+
+        def play() -> None:
+            song = songs["s1"]
+            store.describe()
+            songs.find({"plays": -1})
+            songs.save({"id": "s1", "plays": song["plays"] + 1})
+
+        def play_often() -> None:
+            for _ in range(6):
+                store.transact(play, isolation="serializable", timeout=120)
+
+        playing = [threading.Thread(target=play_often) for _ in range(5)]
+        began = time.monotonic()
+        for thread in playing:
+            thread.start()
+        for thread in playing:
+            thread.join()
+        assert songs["s1"]["plays"] == 30
+        # Each waits for moments, and not until snapshots are let go of because nobody uses them any more.
+        assert time.monotonic() - began < 20
